@@ -1,0 +1,67 @@
+"""The book: events go in, findings and tallies come out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from gradledger.ledger.events import Event
+from gradledger.ledger.findings import Breach, Finding
+from gradledger.ledger.outcomes import Judge, Outcomes, no_rules
+from gradledger.ledger.page import Page
+from gradledger.ledger.places import Place
+from gradledger.ledger.tally import NOTHING
+
+
+class Book:
+    """Keeps one page up to date, and every finding once per place."""
+
+    def __init__(
+        self, judge: Judge = no_rules, *, yields_to: Mapping[str, frozenset[str]] | None = None
+    ) -> None:
+        self.page = Page()
+        self.tally = NOTHING
+        self._outcomes = Outcomes(judge, most=10_000)
+        self._yields_to = yields_to or {}
+        self._findings: dict[tuple[str, Place], Finding] = {}
+
+    def post(self, event: Event) -> tuple[Finding, ...]:
+        """Enter an event. Returns the findings that it added to, new or counted once more."""
+        self.page, breaches, counts = self._outcomes.of(self.page, event)
+        if counts is not NOTHING:
+            self.tally = self.tally.plus(counts)
+        return tuple(self._note(rule, breach) for rule, breach in breaches if breach.sure)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """One per fault: symptoms give way to the cause that they share a place with."""
+        return one_per_fault(self._findings.values(), self._yields_to)
+
+    def _note(self, rule: str, breach: Breach) -> Finding:
+        known = self._findings.get((rule, breach.at))
+        if known is not None:
+            finding = known.again(breach)
+        else:
+            finding = Finding(
+                rule, breach.at, breach.detail, "observed", breach.evidence, breach.cells
+            )
+        self._findings[rule, breach.at] = finding
+        return finding
+
+
+def one_per_fault(
+    findings: Iterable[Finding], yields_to: Mapping[str, frozenset[str]]
+) -> tuple[Finding, ...]:
+    """Leave out each finding whose rule yields to that of another one at a common place.
+
+    Nothing certain gives way to what is only possible.
+    """
+    kept = tuple(findings)
+
+    def explained_by(finding: Finding, cause: Finding) -> bool:
+        return (
+            cause.rule in yields_to.get(finding.rule, ())
+            and bool(finding.places & cause.places)
+            and (cause.certainty != "possible" or finding.certainty == "possible")
+        )
+
+    return tuple(f for f in kept if not any(explained_by(f, cause) for cause in kept))

@@ -1,0 +1,54 @@
+"""What the book says when a law is broken."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from gradledger.ledger.events import NO_CELLS, CellNames
+from gradledger.ledger.places import Place
+from gradledger.ledger.values import Value, replace
+
+Certainty = Literal["observed", "certain", "possible"]
+
+
+class Evidence(Value):
+    """Another place that matters: deposited here, spent here, cleared never."""
+
+    what: str
+    at: Place | None
+    note: str = ""
+
+
+class Breach(Value):
+    """A rule's predicate held: one law broken once, on one page.
+
+    `sure` is False where a saturated count leaves open whether it is broken.
+    """
+
+    at: Place
+    detail: str
+    evidence: tuple[Evidence, ...] = ()
+    cells: CellNames = NO_CELLS
+    sure: bool = True
+
+
+class Finding(Value):
+    """A rule broken at one place in the code, however often."""
+
+    rule: str
+    at: Place
+    detail: str
+    certainty: Certainty
+    evidence: tuple[Evidence, ...] = ()
+    cells: CellNames = NO_CELLS
+    count: int = 1
+
+    def again(self, breach: Breach) -> Finding:
+        """The same fault once more; the first evidence stands."""
+        cells = self.cells if breach.cells <= self.cells else self.cells | breach.cells
+        return replace(self, count=self.count + 1, cells=cells)
+
+    @property
+    def places(self) -> frozenset[Place]:
+        """All the places it points at."""
+        return frozenset({self.at, *(e.at for e in self.evidence if e.at is not None)})

@@ -1,0 +1,25 @@
+"""Where in the code something happened."""
+
+from __future__ import annotations
+
+from gradledger.ledger.values import Value
+
+
+class Place(Value):
+    """The first line of a call, as a person would look it up.
+
+    `via` tells two calls of one helper apart: the line in it is the same, the caller is not.
+    """
+
+    path: str
+    line: int
+    column: int = 0
+    via: Place | None = None
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}"
+
+    @property
+    def sort_key(self) -> tuple[str, int, int]:
+        """Places in reading order."""
+        return self.path, self.line, self.column

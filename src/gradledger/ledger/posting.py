@@ -1,0 +1,319 @@
+"""Posting an event: what each event does to a page. One function per event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import singledispatch
+
+from gradledger.ledger.cells import Cell, Deposit, Holding
+from gradledger.ledger.events import (
+    UNKNOWN_WEIGHT,
+    Backward,
+    Batch,
+    Clear,
+    Clip,
+    Declare,
+    Edit,
+    EpochEnd,
+    Event,
+    Fault,
+    Keep,
+    Own,
+    Read,
+    Release,
+    Replace,
+    Schedule,
+    Skipped,
+    Step,
+    Sync,
+    Unscale,
+    Update,
+)
+from gradledger.ledger.page import Account, Kept, Page
+from gradledger.ledger.values import replace
+
+Change = Callable[[Holding], Holding]
+
+
+@singledispatch
+def post(event: Event, page: Page) -> Page:
+    """The page after the event. Events that change no books (Compare, RunEnd) leave it as it is."""
+    return page
+
+
+@post.register
+def _(event: Declare, page: Page) -> Page:
+    return page.touch(event.cells, lambda cell: replace(cell, traits=event.traits))
+
+
+@post.register
+def _(event: Own, page: Page) -> Page:
+    if page.account(event.optimizer) is None:
+        page = page.with_account(Account(event.optimizer, event.at))
+    return page.touch(
+        event.cells, lambda cell: replace(cell, owners=cell.owners | {event.optimizer})
+    )
+
+
+@post.register
+def _(event: Replace, page: Page) -> Page:
+    page = page.touch(event.cells, lambda cell: replace(cell, replaced_at=event.at))
+    return page.touch(event.by, lambda cell: replace(cell, stands_in=True))
+
+
+@post.register
+def _(event: Backward, page: Page) -> Page:
+    reached = frozenset(o for _, cell in page.among(event.cells) for o in cell.owners)
+    good = Deposit(event.at, event.weight, event.scaler, partial=event.partial)
+    bad = replace(good, finite=False)
+    for cells, deposit in ((event.cells - event.non_finite, good), (event.non_finite, bad)):
+        if cells:
+            page = page.touch(cells, _depositing(deposit, event, reached, page))
+    kept = tuple(
+        replace(k, walked=True) if k.at in event.walks else k
+        for k in page.kept
+        if not (k.what == "loss" and k.at in event.walks)
+    )
+    retained = page.retained - event.walks | ({event.at} if event.retain_graph else set())
+    return replace(page, kept=kept, retained=retained)
+
+
+def _depositing(
+    deposit: Deposit, event: Backward, reached: frozenset[str], page: Page
+) -> Callable[[Cell], Cell]:
+    def change(cell: Cell) -> Cell:
+        here = [h for h in cell.holdings if h.fresh and h.at == event.at]
+        new = Holding(
+            deposit,
+            # Deposits of one site from one batch (a loop over tasks) are one micro-batch.
+            batches=0 if any(h.current for h in here) else 1,
+            awaits=reached - cell.owners,
+            local=event.local,
+            on_foreign=any(h.fresh and h.spent_by for h in cell.holdings),
+        )
+        held = [replace(h, current=True) if h in here else h for h in cell.holdings]
+        filled = cell.mapped([*held, new], page.counting)
+        return replace(filled, deposited=True, cleared_at=None)
+
+    return change
+
+
+@post.register
+def _(event: Edit, page: Page) -> Page:
+    by_hand = Holding(Deposit(event.at, UNKNOWN_WEIGHT, by_hand=True))
+
+    def edited(holding: Holding) -> Holding:
+        if not holding.fresh:
+            # Who works on spent gradients by hand means to use them again.
+            return replace(by_hand, count=holding.count, batches=holding.batches)
+        divisor = holding.deposit.weight.divisor
+        if event.kind == "scale" and event.factor and isinstance(divisor, int | float):
+            divisor = divisor / event.factor
+        else:
+            divisor = None
+        weight = replace(holding.deposit.weight, divisor=divisor)
+        deposit = replace(holding.deposit, weight=weight)
+        return replace(holding, deposit=deposit, read=True, interrupted_at=None)
+
+    def change(cell: Cell) -> Cell:
+        if event.kind == "assign":
+            return replace(cell, holdings=(by_hand,), zeros=False, deposited=True, cleared_at=None)
+        return cell.mapped(map(edited, cell.holdings), page.counting)
+
+    return page.touch(event.cells, change)
+
+
+@post.register
+def _(event: Read, page: Page) -> Page:
+    sites = {h.at for _, cell in page.among(event.cells) for h in cell.fresh}
+    # Who reads a part of a backward has used it: an attack that reads the input's gradient makes
+    # deposits in the model's cells that nobody needs to spend.
+    return _touch_fresh(page, lambda h: replace(h, read=True) if h.at in sites else h)
+
+
+@post.register
+def _(event: Unscale, page: Page) -> Page:
+    page = page.with_scaler(page.scaler(event.scaler).unscaling(event.optimizer, event.at))
+
+    def change(holding: Holding) -> Holding:
+        if holding.scaled and holding.deposit.scaler == event.scaler:
+            return replace(holding, unscaled_at=event.at)
+        return holding
+
+    return _touch_fresh(page, change, lambda cell: event.optimizer in cell.owners)
+
+
+@post.register
+def _(event: Update, page: Page) -> Page:
+    page = page.with_scaler(replace(page.scaler(event.scaler), unscaled=(), stepped=()))
+
+    def change(holding: Holding) -> Holding:
+        if holding.scaled and holding.deposit.scaler == event.scaler and not holding.skipped:
+            return replace(holding, rescaled_at=event.at)
+        return holding
+
+    return _touch_fresh(page, change)
+
+
+@post.register
+def _(event: Clip, page: Page) -> Page:
+    if not event.changes:
+        return page
+
+    def change(cell: Cell) -> Cell:
+        clipped = (replace(h, clipped=True) if h.fresh else h for h in cell.holdings)
+        return cell.mapped(clipped, page.counting)
+
+    return page.touch(event.cells, change)
+
+
+@post.register
+def _(event: Schedule, page: Page) -> Page:
+    log = page.scheduler(event.scheduler, event.optimizer)
+    page = page.with_scheduler(replace(log, ahead=True))
+    account = page.account(event.optimizer)
+    return page.with_account(replace(account, held_back=False)) if account else page
+
+
+@post.register
+def _(event: Sync, page: Page) -> Page:
+    def change(cell: Cell) -> Cell:
+        synced = (replace(h, local=False, synced=True) if h.fresh else h for h in cell.holdings)
+        return cell.mapped(synced, page.counting)
+
+    return page.touch(event.cells, change)
+
+
+@post.register
+def _(event: Step, page: Page) -> Page:
+    spent = frozenset(name for names, _ in page.spent_by(event) for name in names)
+    sites = {h.at for _, cell in page.among(spent) for h in cell.fresh}
+    page = _note_step(event, page, spent)
+
+    def spend(cell: Cell) -> Cell:
+        return replace(
+            cell.mapped((h.spent(event.optimizer, event.at) for h in cell.holdings), page.counting),
+            spent_sites=cell.spent_sites | {h.at for h in cell.fresh},
+            interrupted_at=None,
+            # Who updates a parameter by hand is its owner from then on.
+            owners=cell.owners or frozenset({event.optimizer}),
+        )
+
+    def part_spent_elsewhere(holding: Holding) -> Holding:
+        if event.optimizer not in holding.awaits:
+            return holding
+        return replace(
+            holding,
+            awaits=holding.awaits - {event.optimizer},
+            spent_by=holding.spent_by | {event.optimizer},
+        )
+
+    def orphaned(cell: Cell) -> Cell:
+        return replace(cell, wasted_sites=cell.wasted_sites | {h.at for h in cell.fresh} & sites)
+
+    page = page.touch(spent, spend)
+    page = _touch_fresh(page, part_spent_elsewhere)
+    return page.touch_where(lambda cell: not cell.owners and bool(cell.holdings), orphaned)
+
+
+def _note_step(event: Step, page: Page, spent: frozenset[str]) -> Page:
+    account = page.account(event.optimizer)
+    if account is not None:
+        windows = [
+            window.batches(page.counting)
+            for _, cell in page.among(spent)
+            if (window := cell.accumulation) and window.regular
+        ]
+        account = replace(
+            account,
+            stepped=True,
+            held_back=False,
+            window=max(windows, default=account.window),
+            others_since=frozenset(),
+        )
+        page = page.with_account(account)
+    for other in page.accounts:
+        if other.name != event.optimizer:
+            since = other.others_since | {event.optimizer}
+            page = page.with_account(replace(other, others_since=since))
+    for log in page.schedulers:
+        if log.optimizer == event.optimizer:
+            page = page.with_scheduler(replace(log, ahead=False))
+    if event.scaler is not None:
+        page = page.with_scaler(page.scaler(event.scaler).stepping(event.optimizer, event.at))
+    return replace(page, kept=tuple(replace(k, outlived_step=True) for k in page.kept))
+
+
+@post.register
+def _(event: Skipped, page: Page) -> Page:
+    if event.reason == "refused":
+        return page
+    if event.scaler is not None:
+        page = page.with_scaler(page.scaler(event.scaler).stepping(event.optimizer, event.at))
+    if account := page.account(event.optimizer):
+        page = page.with_account(replace(account, held_back=True))
+    return _touch_fresh(
+        page, lambda h: replace(h, skipped=True), lambda cell: event.optimizer in cell.owners
+    )
+
+
+@post.register
+def _(event: Clear, page: Page) -> Page:
+    def change(cell: Cell) -> Cell:
+        wasted = {h.at for h in cell.fresh if (h.spent_by or h.awaits) and not h.read}
+        return replace(
+            cell,
+            holdings=(),
+            zeros=not (event.to_none or cell.is_none),
+            cleared_at=event.at,
+            wasted_sites=cell.wasted_sites | wasted,
+            interrupted_at=None,
+        )
+
+    page = page.touch(event.cells, change)
+    holders = {o for _, cell in page.groups if cell.fresh for o in cell.owners}
+    # An owner that holds nothing fresh any more will not spend its part of anything.
+    return _touch_fresh(page, lambda h: replace(h, awaits=h.awaits & holders))
+
+
+@post.register
+def _(event: Keep, page: Page) -> Page:
+    if any(k.at == event.at for k in page.kept):
+        return page
+    kept = sorted((*page.kept, Kept(event.at, event.what)), key=lambda k: k.at.sort_key)
+    return replace(page, kept=tuple(kept))
+
+
+@post.register
+def _(event: Release, page: Page) -> Page:
+    return replace(page, kept=tuple(k for k in page.kept if k.at != event.kept))
+
+
+@post.register
+def _(event: Batch, page: Page) -> Page:
+    return _touch_fresh(page, lambda h: replace(h, current=False))
+
+
+@post.register
+def _(event: Fault, page: Page) -> Page:
+    page = page.touch_where(lambda cell: True, lambda cell: replace(cell, interrupted_at=event.at))
+    return _touch_fresh(page, lambda h: replace(h, interrupted_at=event.at))
+
+
+@post.register
+def _(event: EpochEnd, page: Page) -> Page:
+    if event.restarts is False:
+        return page
+    return _touch_fresh(page, lambda h: replace(h, left_over=True) if h.unspent else h)
+
+
+def _touch_fresh(
+    page: Page, change: Change, chosen: Callable[[Cell], bool] = lambda cell: True
+) -> Page:
+    """Change all fresh holdings of the chosen cells."""
+
+    def changed(cell: Cell) -> Cell:
+        holdings = (change(h) if h.fresh else h for h in cell.holdings)
+        return cell.mapped(holdings, page.counting)
+
+    return page.touch_where(lambda cell: bool(cell.fresh) and chosen(cell), changed)

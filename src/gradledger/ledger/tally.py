@@ -1,0 +1,69 @@
+"""Exact counts over a run. An entry is one deposit in one cell."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gradledger.ledger.cells import Cell
+from gradledger.ledger.events import Backward, Clear, Edit, Event, Skipped, Step
+from gradledger.ledger.page import Page
+
+
+class Tally(NamedTuple):
+    """Every entry is spent at last, or lost, or wasted, or still there."""
+
+    steps: int = 0
+    skipped_steps: int = 0
+    backwards: int = 0
+    entries: int = 0
+    spent: int = 0
+    """Entries spent for the first time."""
+    respent: int = 0
+    """Entries spent again, each time counted."""
+    lost: int = 0
+    """Entries that ended although nobody had spent or read any part of their backward."""
+    wasted: int = 0
+    """Entries that ended unspent, while their backward was of use elsewhere."""
+
+    def plus(self, other: Tally) -> Tally:
+        """The sum, field by field."""
+        return Tally(*map(int.__add__, self, other))
+
+
+NOTHING = Tally()
+
+
+def entries_of(event: Event, page: Page) -> Tally:
+    """What this event adds to the counts, on the page before it."""
+    match event:
+        case Backward():
+            return Tally(backwards=1, entries=len(event.cells))
+        case Step():
+            spent = sum(_count(names, cell, fresh=True) for names, cell in page.spent_by(event))
+            again = sum(_count(names, cell, fresh=False) for names, cell in page.spent_by(event))
+            return Tally(steps=1, spent=spent, respent=again)
+        case Skipped():
+            return Tally(skipped_steps=1)
+        case Clear():
+            return _ended(event, page)
+        case Edit(kind="assign"):
+            return _ended(event, page)._replace(entries=len(event.cells))
+        case Edit():
+            # Spent gradients that are worked on by hand are deposits by hand from then on.
+            again = sum(_count(n, c, fresh=False) for n, c in page.among(event.cells))
+            return Tally(entries=again)
+        case _:
+            return NOTHING
+
+
+def _ended(event: Clear | Edit, page: Page) -> Tally:
+    lost = wasted = 0
+    for names, cell in page.among(event.cells):
+        used = sum(h.count for h in cell.fresh if h.spent_by or h.read)
+        wasted += used * len(names)
+        lost += _count(names, cell, fresh=True) - used * len(names)
+    return Tally(lost=lost, wasted=wasted)
+
+
+def _count(names: frozenset[str], cell: Cell, *, fresh: bool) -> int:
+    return len(names) * sum(h.count for h in cell.holdings if h.fresh == fresh)
