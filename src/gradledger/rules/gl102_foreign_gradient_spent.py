@@ -1,0 +1,52 @@
+"""GL102: a step spends what another optimizer's loss left behind, mixed with its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradledger.ledger import Breach, Evidence, Law, Page
+from gradledger.ledger.events import Step
+from gradledger.rules.evidence import deposited
+from gradledger.rules.rule import Rule, SeenBy, Severity
+
+
+def broken(page: Page, step: Step) -> Iterator[Breach]:
+    """A newer deposit lies on one whose backward another optimizer has already spent (Law 1)."""
+    for names, cell in page.spent_by(step):
+        foreign = [h for h in cell.fresh if h.spent_by and not h.read]
+        newer = [h for h in cell.fresh if h.on_foreign and h.unspent]
+        if foreign and newer:
+            spender = min(min(h.spent_by) for h in foreign)
+            evidence = (
+                *(Evidence("deposited", h.at, f"by the loss of {spender}") for h in foreign[:1]),
+                *deposited(newer),
+            )
+            detail = f"also spends gradients of a backward that {spender} has already used"
+            yield Breach(step.at, detail, evidence, names)
+
+
+RULE = Rule(
+    code="GL102",
+    name="foreign-gradient-spent",
+    severity=Severity.ERROR,
+    law=Law.ONCE,
+    seen_by=SeenBy.BOTH,
+    says="this step also spends gradients of a loss that was meant for another optimizer",
+    explains=(
+        "A backward pass fills every parameter that its graph reaches, not only those of the "
+        "optimizer that steps next. When two networks are trained against each other, the first "
+        "one's loss leaves gradients in the second. If the second is not cleared before its own "
+        "backward, its step uses both. Two optimizers that each spend their part of one "
+        "backward break nothing."
+    ),
+    why=(
+        "In a GAN, the generator's loss rewards a discriminator that is fooled. Leaked into the "
+        "discriminator's step, it pushes the discriminator to be fooled as well."
+    ),
+    fix="clear this optimizer's gradients right before its own backward",
+    symptom=(
+        "adversarial training that stalls or collapses, and depends oddly on the order of the lines"
+    ),
+    on=(Step,),
+    broken=broken,
+)

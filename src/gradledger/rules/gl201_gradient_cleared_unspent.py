@@ -1,0 +1,67 @@
+"""GL201: deposits are cleared before anybody has used them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradledger.ledger import Breach, Law, Page, Place
+from gradledger.ledger.events import CellNames, Clear
+from gradledger.rules.evidence import counted, deposited, total
+from gradledger.rules.rule import Rule, SeenBy, Severity
+
+
+def broken(page: Page, clear: Clear) -> Iterator[Breach]:
+    """An owned cell loses fresh deposits of a backward that nobody can use any more (Law 2)."""
+    bad = _non_finite_sites(page, clear.cells)
+    for names, cell in page.among(clear.cells):
+        lost = [
+            h
+            for h in cell.fresh
+            if h.unspent
+            and not (h.read or h.skipped or h.interrupted_at or h.left_over or h.deposit.by_hand)
+            and h.at not in bad
+            and not _still_held(page, h.at, clear.cells)
+        ]
+        if cell.owners and lost:
+            detail = f"clears {counted(total(lost), 'deposit')} that no step has used"
+            yield Breach(clear.at, detail, deposited(lost), names)
+
+
+def _non_finite_sites(page: Page, cleared: CellNames) -> set[Place]:
+    """Call sites that brought a NaN or an Inf: to drop all of that is what a careful loop does."""
+    held = (h for _, cell in page.among(cleared) for h in cell.fresh)
+    return {h.at for h in held if not h.deposit.finite}
+
+
+def _still_held(page: Page, site: Place, cleared: CellNames) -> bool:
+    """Does some other owned cell hold a part of the same backward, to be spent later?"""
+    return any(
+        cell.owners and any(h.at == site for h in cell.fresh) for _, cell in page.besides(cleared)
+    )
+
+
+RULE = Rule(
+    code="GL201",
+    name="gradient-cleared-unspent",
+    severity=Severity.ERROR,
+    law=Law.USED,
+    seen_by=SeenBy.BOTH,
+    says="this clears gradients that no step has used",
+    explains=(
+        "What a backward pass put into `.grad` is cleared before a step or any other code "
+        "looked at it: `zero_grad()` between `backward()` and `step()`, or a `zero_grad()` for "
+        "each micro-batch of a window, so that only the last one counts. Clearing is right "
+        "after a step that the scaler skipped, after an exception, behind a guard against bad "
+        "gradients, and when code has read the gradients."
+    ),
+    why=(
+        "The backward pass was for nothing: the model learns from a part of the data, or not at "
+        "all."
+    ),
+    fix=("clear before the first backward of the window or after its step, not in between"),
+    symptom=(
+        "the loss does not move, or accumulation over N batches learns no better than one batch"
+    ),
+    on=(Clear,),
+    broken=broken,
+)

@@ -1,0 +1,97 @@
+"""GL203: the data ends in the middle of a window, and nobody steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradledger.ledger import Breach, Evidence, Law, Page
+from gradledger.ledger.cells import Cell, Holding
+from gradledger.ledger.events import CellNames, Clear, EpochEnd, Event, RunEnd, Step
+from gradledger.rules.evidence import also, counted, total
+from gradledger.rules.rule import Rule, SeenBy, Severity
+
+
+def broken(page: Page, event: Event) -> Iterator[Breach]:
+    """An owned cell has unspent deposits whose window can no longer be completed (Law 2)."""
+    match event:
+        case EpochEnd(restarts=True) | RunEnd(crashed=False):
+            for names, cell in page.groups:
+                left = [h for h in cell.fresh if _waits(h)]
+                if isinstance(event, RunEnd):
+                    # A last backward that no step ever uses is a probe, not a window.
+                    left = [h for h in left if h.at in cell.spent_sites]
+                if cell.owners and left:
+                    yield _breach(left, names, event, "ended")
+        case Clear():
+            for names, cell in page.among(event.cells):
+                if cell.owners and (left := _left_over(cell)):
+                    yield _breach(left, names, event, "cleared")
+        case Step():
+            yield from _leaked(page, event)
+
+
+def _waits(holding: Holding) -> bool:
+    return holding.unspent and not (
+        holding.left_over
+        or holding.read
+        or holding.skipped
+        or holding.interrupted_at
+        or holding.deposit.by_hand
+    )
+
+
+def _left_over(cell: Cell) -> list[Holding]:
+    return [h for h in cell.fresh if h.left_over and h.unspent and not (h.read or h.skipped)]
+
+
+def _leaked(page: Page, step: Step) -> Iterator[Breach]:
+    """A window holds more than the usual number of micro-batches, some from the epoch before."""
+    account = page.account(step.optimizer)
+    if account is None or not account.window:
+        return
+    for names, cell in page.spent_by(step):
+        left, window = _left_over(cell), cell.accumulation
+        if not left or window is None:
+            continue
+        more = page.counting.at_least(window.batches(page.counting), account.window + 1)
+        if more is not False:
+            yield _breach(left, names, step, "leaked into", sure=more is True)
+
+
+def _breach(
+    left: list[Holding], cells: CellNames, event: Event, what: str, *, sure: bool = True
+) -> Breach:
+    """The finding stands at the backward; how the deposits ended is evidence."""
+    detail = f"leaves {counted(total(left), 'deposit')} unspent when the data ends"
+    evidence = (Evidence("deposited", left[0].at), *also(what, event.at))
+    return Breach(left[0].at, detail, evidence, cells, sure)
+
+
+RULE = Rule(
+    code="GL203",
+    name="window-left-over",
+    severity=Severity.WARNING,
+    law=Law.USED,
+    seen_by=SeenBy.BOTH,
+    says="the last gradients of an epoch are left over: no step spends their window",
+    explains=(
+        "A loop that steps on every Nth batch stops in the middle of a window when the number "
+        "of batches is no multiple of N. The gradients stay in `.grad` and leak into the first "
+        "window of the next epoch, or the next clear or the end of the run drops them. A "
+        "counter that runs on across epochs breaks nothing: its windows straddle the epochs."
+    ),
+    why=(
+        "A leak makes the first update of each epoch too large; a loss means that some data is "
+        "never learned from, and it is always the end of the epoch."
+    ),
+    fix=(
+        "step on the last batch too, `or i + 1 == len(loader)`, divided by that window's own size"
+    ),
+    symptom=(
+        "a bump in the loss at the start of each epoch, or results that depend on the dataset's "
+        "size"
+    ),
+    on=(EpochEnd, RunEnd, Clear, Step),
+    broken=broken,
+    show_possible=True,
+)

@@ -1,0 +1,60 @@
+"""GL404: the deposits of one window have different scales."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradledger.ledger import Breach, Law, Page, Place
+from gradledger.ledger.cells import Holding
+from gradledger.ledger.events import Step
+from gradledger.rules.evidence import deposited
+from gradledger.rules.rule import Rule, SeenBy, Severity
+
+
+def broken(page: Page, step: Step) -> Iterator[Breach]:
+    """A step spends scaled deposits together with others of another scale (Law 4)."""
+    for names, cell in page.spent_by(step):
+        fresh = [h for h in cell.fresh if not h.deposit.by_hand]
+        scaled = [h for h in fresh if h.scaled]
+        if not scaled:
+            continue
+        if len(scaled) < len(fresh) or len({h.deposit.scaler for h in scaled}) > 1:
+            detail = "spends gradients of different scales in one step"
+            yield Breach(_breaker(fresh), detail, deposited(fresh), names)
+        elif step.scaler is not None and (changed_at := scaled[0].rescaled_at):
+            detail = "may change the scale between a backward and the step that spends it"
+            yield Breach(changed_at, detail, deposited(scaled), names)
+
+
+def _breaker(fresh: list[Holding]) -> Place:
+    """The call that broke the unit: an unscale, else the first backward of another unit."""
+    for holding in fresh:
+        if holding.unscaled_at is not None:
+            return holding.unscaled_at
+    return next((h.at for h in fresh if h.deposit.scaler != fresh[0].deposit.scaler), fresh[-1].at)
+
+
+RULE = Rule(
+    code="GL404",
+    name="scale-changed-in-window",
+    severity=Severity.ERROR,
+    law=Law.ONE_UNIT,
+    seen_by=SeenBy.BOTH,
+    says="the gradients that one step spends are not all of one scale",
+    explains=(
+        "All deposits of a window have to carry the same factor, or the sum means nothing. It "
+        "breaks when `unscale_` is called in the middle of a window, when `update()` stands "
+        "between the steps of two optimizers that one backward fed, or when one of several "
+        "losses goes through `scaler.scale()` and another does not."
+    ),
+    why=(
+        "One part of the gradient weighs up to 65536 times as much as the other, and the ratio "
+        "changes whenever the scaler adapts. What the penalty or the second loss was meant to "
+        "do, it does not."
+    ),
+    fix=("scale every loss of the window, and unscale and update once, after its last backward"),
+    symptom="a regulariser or an auxiliary loss without effect under mixed precision",
+    on=(Step,),
+    broken=broken,
+    yields_to=("GL402",),
+)

@@ -1,0 +1,46 @@
+"""GL504: the scheduler moves although the optimizer did not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradledger.ledger import Breach, Law, Page
+from gradledger.ledger.events import Schedule
+from gradledger.rules.evidence import deposited
+from gradledger.rules.rule import Rule, SeenBy, Severity
+
+
+def broken(page: Page, schedule: Schedule) -> Iterator[Breach]:
+    """It moves a second time in one open window, or right after a step that was skipped (Law 5)."""
+    account = page.account(schedule.optimizer)
+    if account is not None and account.held_back:
+        yield Breach(schedule.at, "moves although the scaler skipped the step")
+    elif page.scheduler(schedule.scheduler, schedule.optimizer).ahead:
+        waiting = [h for _, cell in page.owned_by(schedule.optimizer) for h in cell.fresh]
+        if waiting:
+            detail = f"moves again although {schedule.optimizer} has not stepped since"
+            yield Breach(schedule.at, detail, deposited(waiting[:1]))
+
+
+RULE = Rule(
+    code="GL504",
+    name="scheduler-out-of-step",
+    severity=Severity.WARNING,
+    law=Law.IN_ORDER,
+    seen_by=SeenBy.BOTH,
+    says="the learning-rate scheduler moves although the optimizer did not step",
+    explains=(
+        "A scheduler that counts updates has to move once per update. It gets ahead when it is "
+        "stepped for each micro-batch of an accumulation window, or after a step that the "
+        "GradScaler skipped for an overflow. A scheduler that moves once per epoch breaks "
+        "nothing."
+    ),
+    why=(
+        "The schedule runs out N times too early: a cosine is at its end after a fraction of "
+        "the training, a warm-up is over before it has warmed anything."
+    ),
+    fix="step the scheduler where the optimizer steps, and only if it really did",
+    symptom="the learning rate reaches its end long before the training does",
+    on=(Schedule,),
+    broken=broken,
+)

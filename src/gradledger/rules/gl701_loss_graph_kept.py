@@ -1,0 +1,42 @@
+"""GL701: a loss is added up or stored over iterations with its graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradledger.ledger import Breach, Law, Page
+from gradledger.ledger.events import Keep
+from gradledger.rules.rule import Rule, SeenBy, Severity
+
+
+def broken(page: Page, keep: Keep) -> Iterator[Breach]:
+    """More is put on a kept graph that has already outlived a step (Law 7)."""
+    if keep.what == "loss" and any(k.at == keep.at and k.outlived_step for k in page.kept):
+        yield Breach(keep.at, "adds the graphs of all iterations so far to one another")
+
+
+RULE = Rule(
+    code="GL701",
+    name="loss-graph-kept",
+    severity=Severity.WARNING,
+    law=Law.LIGHT,
+    seen_by=SeenBy.BOTH,
+    says="a loss is kept over iterations together with its graph",
+    explains=(
+        "`total += loss` or `losses.append(loss)` keeps not only the number but the graph behind "
+        "it. After its backward that is the skeleton of the graph; for a loss that is never "
+        "differentiated (an evaluation without `no_grad`), it is all its activations. Adding up "
+        "losses and calling backward once on the sum is no fault."
+    ),
+    why=(
+        "Memory grows with every iteration: slowly in a training loop, by a whole forward pass "
+        "at a time where no backward frees it. Taking the long chain down at the end is slow, too."
+    ),
+    fix=(
+        "keep the number: total += loss.item(), or loss.detach() to avoid the wait for the device"
+    ),
+    symptom="out of memory after some hundred iterations; memory that grows steadily",
+    on=(Keep,),
+    broken=broken,
+    yields_to=("GL702",),
+)

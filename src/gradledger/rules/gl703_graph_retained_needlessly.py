@@ -1,0 +1,42 @@
+"""GL703: retain_graph=True where nothing walks that graph again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradledger.ledger import Breach, Law, Page
+from gradledger.ledger.events import Backward, RunEnd
+from gradledger.rules.rule import Rule, SeenBy, Severity
+
+
+def broken(page: Page, event: Backward | RunEnd) -> Iterator[Breach]:
+    """A retained graph was not walked again before its call site's turn came round (Law 7)."""
+    detail = "keeps a graph that nothing uses again"
+    match event:
+        case Backward() if event.at in page.retained and event.at not in event.walks:
+            yield Breach(event.at, detail, cells=event.cells)
+        case RunEnd(crashed=False):
+            for at in sorted(page.retained, key=lambda place: place.sort_key):
+                yield Breach(at, detail)
+
+
+RULE = Rule(
+    code="GL703",
+    name="graph-retained-needlessly",
+    severity=Severity.INFO,
+    law=Law.LIGHT,
+    seen_by=SeenBy.BOTH,
+    says="retain_graph=True keeps a graph here that nothing uses again",
+    explains=(
+        "`retain_graph=True` keeps all that the backward pass needed, so that the same graph "
+        "can be walked once more: two losses with a common part, each with its own backward. "
+        "The last of them needs it no longer. Often it was added to silence an error whose "
+        "cause is a state that is not detached."
+    ),
+    why=("Activations stay in memory until the graph goes, and the flag hides real mistakes."),
+    fix="leave retain_graph out",
+    symptom="more memory than the model needs",
+    on=(Backward, RunEnd),
+    broken=broken,
+    yields_to=("GL702",),
+)

@@ -1,0 +1,45 @@
+"""GL901: a step spends NaN or Inf."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradledger.ledger import Breach, Law, Page
+from gradledger.ledger.events import Step
+from gradledger.rules.evidence import deposited
+from gradledger.rules.rule import Rule, SeenBy, Severity
+
+
+def broken(page: Page, step: Step) -> Iterator[Breach]:
+    """A cell that is spent holds a NaN or an Inf (Law 9)."""
+    for names, cell in page.spent_by(step):
+        bad = [h for h in cell.fresh if not h.deposit.finite]
+        cells = names if bad else names & step.non_finite
+        if cells and (bad or cell.fresh):
+            detail = f"spends a NaN or an Inf, in {min(cells)} first"
+            yield Breach(step.at, detail, deposited(bad or cell.fresh), cells)
+
+
+RULE = Rule(
+    code="GL901",
+    name="non-finite-gradient-spent",
+    severity=Severity.ERROR,
+    law=Law.WHOLE,
+    seen_by=SeenBy.RUN,
+    says="this step spends a gradient that is NaN or Inf",
+    explains=(
+        "One bad value in a batch (a logarithm of 0, a division by 0, an overflow) makes the "
+        "whole gradient NaN, and nothing in the plain loop looks at it before the step."
+    ),
+    why=(
+        "The weights are NaN from then on, and so is everything computed with them. Training is "
+        "lost back to the last checkpoint."
+    ),
+    fix=(
+        "skip the step when the norm that clip_grad_norm_ returns is not finite, and mend the "
+        "loss that made it so"
+    ),
+    symptom="the loss is NaN from one iteration on and never comes back",
+    on=(Step,),
+    broken=broken,
+)

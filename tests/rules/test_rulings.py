@@ -1,0 +1,541 @@
+"""Correct code that looks wrong, and faults that look like several: what exactly is reported.
+
+Each story is a list of events, the way a front end would tell it; `at(5)` is line 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from gradledger.ledger import Book, Place
+from gradledger.ledger.events import (
+    BY_HAND,
+    Backward,
+    Batch,
+    Clear,
+    Clip,
+    Compare,
+    Declare,
+    Edit,
+    EpochEnd,
+    Event,
+    Fault,
+    Keep,
+    Own,
+    Read,
+    Release,
+    Replace,
+    RunEnd,
+    Schedule,
+    Skipped,
+    Step,
+    Sync,
+    Traits,
+    Unscale,
+    Update,
+    Weight,
+)
+from gradledger.rules import YIELDS_TO, judge
+
+
+def at(line: int) -> Place:
+    return Place("train.py", line)
+
+
+W = frozenset({"weight", "bias"})
+G, D, X = frozenset({"g"}), frozenset({"d"}), frozenset({"x"})
+ONE = [Declare(at(1), W), Own(at(1), "opt", W)]
+TWO = [Declare(at(1), G | D), Own(at(1), "G", G), Own(at(2), "D", D)]
+MEAN, QUARTER = Weight("mean", 1, 8), Weight("mean", 4, 8)
+END = RunEnd(at(99))
+
+
+def found(*events: Event | Iterable[Event]) -> set[str]:
+    """What the book finds, as `GL101:5`."""
+    book = Book(judge, yields_to=YIELDS_TO)
+    for event in events:
+        for single in [event] if isinstance(event, Event) else event:
+            book.post(single)
+    return {f"{f.rule}:{f.at.line}" for f in book.findings}
+
+
+def window(n: int, weight: Weight = QUARTER) -> list[Event]:
+    """n micro-batches from one call site."""
+    return [event for _ in range(n) for event in (Batch(at(10)), Backward(at(11), W, weight))]
+
+
+SPEND: list[Event] = [Step(at(12), "opt"), Clear(at(13), W)]
+
+
+# Law 1 ---------------------------------------------------------------------------------------
+
+
+def test_accumulation_on_purpose_breaks_no_law() -> None:
+    assert found(ONE, [*window(4), *SPEND] * 3, END) == set()
+
+
+def test_a_missing_clear_is_found_at_the_step_and_counted() -> None:
+    book = Book(judge)
+    for event in [*ONE, *[Backward(at(3), W), Step(at(4), "opt")] * 10]:
+        book.post(event)
+    (finding,) = book.findings
+    assert (finding.rule, finding.at, finding.count) == ("GL101", at(4), 9)
+    assert finding.cells == W
+    assert [(e.what, e.at) for e in finding.evidence] == [
+        ("deposited", at(3)),
+        ("spent", at(4)),
+        ("cleared", None),
+    ]
+
+
+def test_sgd_by_hand_without_any_optimizer_breaks_no_law() -> None:
+    loop = [Backward(at(3), W), Step(at(4), BY_HAND, cells=W), Clear(at(5), W, to_none=False)]
+    assert found(Declare(at(1), W), loop * 3, END) == set()
+
+
+def test_sgd_by_hand_that_never_clears_is_found() -> None:
+    loop = [Backward(at(3), W), Step(at(4), BY_HAND, cells=W)]
+    assert found(Declare(at(1), W), loop * 3) == {"GL101:4"}
+
+
+def test_each_evaluation_of_an_lbfgs_closure_is_a_spend() -> None:
+    evaluation = [Clear(at(5), W), Backward(at(6), W), Step(at(8), "opt")]
+    assert found(ONE, evaluation * 20, END) == set()
+    assert found(ONE, evaluation[1:] * 2) == {"GL101:8"}
+
+
+def test_the_two_steps_of_sam_break_no_law() -> None:
+    batch = [
+        *[Backward(at(4), W), Step(at(5), "opt"), Clear(at(5), W)],
+        *[Backward(at(6), W), Step(at(7), "opt"), Clear(at(7), W)],
+    ]
+    assert found(ONE, batch * 3, END) == set()
+
+
+def test_gradients_that_are_decayed_by_hand_instead_of_cleared_are_meant() -> None:
+    loop = [Backward(at(4), W), Step(at(5), "opt"), Edit(at(6), W, "scale", 0.9)]
+    assert found(ONE, loop * 3) == set()
+
+
+def test_a_discriminator_cleared_after_its_step_gets_the_generators_loss() -> None:
+    loop = [
+        *[Clear(at(4), G), Backward(at(5), G | D), Step(at(6), "G")],
+        *[Backward(at(7), D), Step(at(8), "D"), Clear(at(9), D)],
+    ]
+    assert found(TWO, loop * 3) == {"GL102:8"}
+
+
+def test_a_discriminator_cleared_at_its_own_turn_is_only_wasteful() -> None:
+    loop = [
+        *[Clear(at(4), G), Backward(at(5), G | D), Step(at(6), "G")],
+        *[Clear(at(7), D), Backward(at(8), D), Step(at(9), "D")],
+    ]
+    assert found(TWO, loop * 3) == {"GL204:7"}
+
+
+def test_two_optimizers_that_share_one_backward_break_no_law() -> None:
+    loop = [Clear(at(4), G | D), Backward(at(5), G | D), Step(at(6), "G"), Step(at(7), "D")]
+    assert found(TWO, loop * 3, END) == set()
+
+
+def test_tasks_that_share_an_encoder_break_no_law() -> None:
+    encoder, a, b = frozenset({"enc"}), frozenset({"a"}), frozenset({"b"})
+    owners = [Own(at(1), "E", encoder), Own(at(2), "A", a), Own(at(3), "B", b)]
+    loop = [
+        *[Backward(at(5), encoder | a), Backward(at(6), encoder | b)],
+        *[Step(at(7), "B"), Step(at(8), "E"), Step(at(9), "A"), Clear(at(10), encoder | a | b)],
+    ]
+    assert found(owners, loop * 3, END) == set()
+
+
+# Law 2 ---------------------------------------------------------------------------------------
+
+
+def test_clearing_between_backward_and_step_is_one_fault_not_two() -> None:
+    loop = [Backward(at(4), W), Clear(at(5), W), Step(at(6), "opt")]
+    assert found(ONE, loop * 3) == {"GL201:5"}
+
+
+def test_clearing_in_each_micro_batch_is_found_at_the_clear() -> None:
+    micro = [Batch(at(3)), Clear(at(4), W), Backward(at(5), W, QUARTER)]
+    assert found(ONE, [*micro * 4, Step(at(6), "opt")] * 2) == {"GL201:4"}
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        pytest.param([Skipped(at(5), "opt", "scaler")], id="the scaler skipped the step"),
+        pytest.param([Fault(at(5))], id="an exception was caught"),
+        pytest.param([Read(at(5), W)], id="code read the gradients"),
+        pytest.param([Edit(at(5), W, "change")], id="code worked on the gradients"),
+    ],
+)
+def test_clearing_unspent_is_right_when(between: list[Event]) -> None:
+    loop = [Backward(at(4), W, scaler="scaler"), *between, Clear(at(6), W)]
+    assert found(ONE, loop, Backward(at(4), W), Step(at(7), "opt")) == set()
+
+
+def test_clearing_behind_a_guard_against_nan_is_right() -> None:
+    loop = [Backward(at(4), W, non_finite=frozenset({"bias"})), Clip(at(5), W), Clear(at(6), W)]
+    assert found(ONE, loop) == set()
+
+
+def test_an_attack_that_reads_the_inputs_gradient_may_clear_the_models() -> None:
+    attack = [Backward(at(4), W | X), Read(at(5), X), Clear(at(6), W), Clear(at(7), X)]
+    train = [Backward(at(8), W), Step(at(9), "opt"), Clear(at(10), W)]
+    assert found(ONE, [*attack, *train] * 3, END) == set()
+
+
+def test_clearing_one_layer_before_the_step_is_no_loss() -> None:
+    loop = [Backward(at(4), W), Clear(at(5), frozenset({"bias"})), Step(at(6), "opt")]
+    assert found(ONE, [*loop, Clear(at(7), W)] * 3, END) == set()
+
+
+def test_a_step_before_the_first_backward_finds_nothing() -> None:
+    assert found(ONE, Step(at(4), "opt")) == {"GL202:4"}
+
+
+def test_a_counter_that_starts_again_leaves_a_window_over() -> None:
+    epoch = [*window(4), *SPEND, *window(2), EpochEnd(at(20), restarts=True)]
+    assert found(ONE, epoch) == {"GL203:11"}
+
+
+@pytest.mark.parametrize("known", [False, None])
+def test_windows_that_straddle_epochs_break_no_law(known: bool | None) -> None:
+    first = [*window(4), *SPEND, *window(2), EpochEnd(at(20), restarts=known)]
+    second = [*window(2), *SPEND, EpochEnd(at(20), restarts=known)]
+    assert found(ONE, first, second, END) == set()
+
+
+def test_a_window_larger_than_usual_shows_that_the_last_epoch_leaked_into_it() -> None:
+    first = [*window(4), *SPEND, *window(2), EpochEnd(at(20))]
+    assert found(ONE, first, window(4), SPEND, END) == {"GL203:11"}
+
+
+def test_a_tail_that_the_next_epoch_clears_is_left_over_and_not_cleared_unspent() -> None:
+    first = [Clear(at(9), W), *window(4), *SPEND, *window(2), EpochEnd(at(20))]
+    assert found(ONE, first, Clear(at(9), W), window(4), SPEND) == {"GL203:11"}
+
+
+def test_a_step_after_each_epoch_breaks_no_law() -> None:
+    epoch = [*window(4), EpochEnd(at(20)), *SPEND]
+    assert found(ONE, epoch * 3, END) == set()
+
+
+def test_a_tail_at_the_end_of_the_run_is_left_over_but_not_after_a_crash() -> None:
+    run = [*ONE, *window(4), *SPEND, *window(2)]
+    assert found(run, END) == {"GL203:11"}
+    assert found(run, RunEnd(at(99), crashed=True)) == set()
+
+
+def test_a_last_backward_to_look_at_gradients_is_no_window() -> None:
+    assert found(ONE, window(4), SPEND, Backward(at(30), W), END) == set()
+
+
+# Law 3 ---------------------------------------------------------------------------------------
+
+
+def test_means_that_nobody_divides_are_found_at_the_backward() -> None:
+    assert found(ONE, window(4, MEAN), SPEND) == {"GL301:11"}
+
+
+def test_gradients_divided_by_hand_are_as_good_as_losses_divided() -> None:
+    assert found(ONE, window(4, MEAN), Edit(at(12), W, "scale", 0.25), SPEND) == set()
+    assert found(ONE, window(4, MEAN), Edit(at(12), W, "scale", 0.5), SPEND) == {"GL301:11"}
+
+
+def test_several_losses_with_a_backward_each_are_a_sum_by_design() -> None:
+    losses = [Batch(at(4)), Backward(at(5), W, MEAN), Backward(at(6), W, MEAN)]
+    assert found(ONE, [*losses, *SPEND] * 3, END) == set()
+
+
+def test_a_loop_over_tasks_within_one_batch_is_a_sum_by_design() -> None:
+    batch = [Batch(at(4)), *[Backward(at(5), W, MEAN)] * 3]
+    assert found(ONE, [*batch, *SPEND] * 3, END) == set()
+
+
+def test_a_weight_of_one_half_on_a_plain_loss_is_no_window_of_two() -> None:
+    batch = [Batch(at(4)), Backward(at(5), W, Weight("mean", 2, 8))]
+    assert found(ONE, [*batch, *SPEND] * 3, END) == set()
+
+
+def test_sums_and_unknown_weights_are_never_called_unnormalized() -> None:
+    for weight in (Weight("sum", 1, 8), Weight(), Weight("mean", "n"), Weight("mean", None)):
+        assert found(ONE, window(4, weight), SPEND) == set()
+
+
+def test_a_shorter_last_window_divided_by_the_full_size_weighs_too_little() -> None:
+    assert found(ONE, window(4), SPEND, window(2), SPEND) == {"GL302:11"}
+    assert found(ONE, window(4), SPEND, window(2, Weight("mean", 2, 8)), SPEND) == set()
+
+
+def test_means_over_unequal_batches_do_not_weigh_what_they_should() -> None:
+    uneven = [*window(3), *window(1, Weight("mean", 4, 2))]
+    assert found(ONE, uneven, SPEND) == {"GL302:11"}
+
+
+def test_what_the_framework_divides_is_divided() -> None:
+    theirs = Weight("mean", 1, 8, framework_divides=True)
+    assert found(ONE, window(4, theirs), SPEND) == set()
+    twice = Weight("mean", "n", framework_divides=True, divided_at=at(10))
+    assert found(ONE, window(4, twice), SPEND) == {"GL303:10"}
+
+
+# Law 4 ---------------------------------------------------------------------------------------
+
+SCALED = Backward(at(4), W, scaler="scaler")
+
+
+def test_the_full_order_of_mixed_precision_breaks_no_law() -> None:
+    loop = [
+        *[SCALED, Unscale(at(5), "opt", "scaler"), Clip(at(6), W)],
+        *[Step(at(7), "opt", scaler="scaler"), Update(at(8), "scaler"), Clear(at(9), W)],
+    ]
+    assert found(ONE, loop * 3, END) == set()
+
+
+def test_unscaling_and_then_a_plain_step_breaks_no_law() -> None:
+    unscaled = [SCALED, Unscale(at(5), "opt", "scaler"), Step(at(7), "opt")]
+    assert found(ONE, [*unscaled, Update(at(8), "scaler"), Clear(at(9), W)] * 3) == set()
+
+
+def test_a_clip_on_scaled_gradients_before_a_plain_step_is_one_fault() -> None:
+    assert found(ONE, SCALED, Clip(at(6), W), Step(at(7), "opt")) == {"GL402:7"}
+
+
+def test_reading_the_norm_of_scaled_gradients_is_found_too() -> None:
+    read = Clip(at(6), W, changes=False)
+    assert found(ONE, SCALED, read, Step(at(7), "opt", scaler="scaler")) == {"GL401:6"}
+
+
+def test_a_step_without_update_is_found_at_the_step_whatever_torch_refuses_first() -> None:
+    step, refused = (
+        Step(at(7), "opt", scaler="scaler"),
+        Skipped(at(7), "opt", "scaler", reason="refused"),
+    )
+    assert found(ONE, SCALED, step, Clear(at(8), W), SCALED, refused) == {"GL403:7"}
+    again = Unscale(at(5), "opt", "scaler")
+    assert found(ONE, SCALED, step, Clear(at(8), W), SCALED, again) == {"GL403:7"}
+
+
+def test_one_update_for_two_optimizers_is_right_and_one_between_them_is_not() -> None:
+    both = Backward(at(4), G | D, scaler="scaler")
+    first, second = Step(at(5), "G", scaler="scaler"), Step(at(6), "D", scaler="scaler")
+    update = Update(at(7), "scaler")
+    assert found(TWO, both, first, second, update) == set()
+    assert found(TWO, both, first, update, second) == {"GL404:7"}
+
+
+def test_a_wasted_gradient_may_stay_scaled_over_an_update() -> None:
+    loop = [
+        *[Backward(at(4), G | D, scaler="scaler"), Step(at(5), "G", scaler="scaler")],
+        *[Update(at(6), "scaler"), Clear(at(7), G | D)],
+        *[Backward(at(8), D, scaler="scaler"), Step(at(9), "D", scaler="scaler")],
+        *[Update(at(10), "scaler"), Clear(at(11), D)],
+    ]
+    assert {code for code in found(TWO, loop * 3) if not code.startswith("GL204")} == set()
+
+
+def test_scaled_and_plain_losses_in_one_window_are_found_at_the_odd_one() -> None:
+    step = Step(at(7), "opt", scaler="scaler")
+    assert found(ONE, SCALED, Backward(at(5), W), step) == {"GL404:5"}
+
+
+def test_unscaling_in_the_middle_of_a_window_is_found_there() -> None:
+    step = Step(at(7), "opt", scaler="scaler")
+    assert found(ONE, SCALED, Unscale(at(5), "opt", "scaler"), SCALED, step) == {"GL404:5"}
+
+
+# Law 5 ---------------------------------------------------------------------------------------
+
+
+def test_a_clip_after_the_step_or_before_the_backward_has_no_effect() -> None:
+    backward, clip, step, clear = Backward(at(4), W), Clip(at(5), W), SPEND[0], SPEND[1]
+    assert found(ONE, backward, step, clip, clear) == {"GL501:5"}
+    assert found(ONE, clip, backward, step, clear) == {"GL501:5"}
+    assert found(ONE, backward, clip, step, clear) == set()
+
+
+def test_a_norm_that_is_only_read_after_the_step_breaks_no_law() -> None:
+    assert found(ONE, Backward(at(4), W), SPEND[0], Clip(at(5), W, changes=False)) == set()
+
+
+def test_clipping_each_micro_batch_is_found_at_the_clip() -> None:
+    micro = [Batch(at(3)), Backward(at(4), W, QUARTER), Clip(at(5), W)]
+    assert found(ONE, micro * 4, SPEND) == {"GL502:5"}
+
+
+def test_a_scheduler_per_epoch_breaks_no_law_even_in_an_open_window() -> None:
+    schedule = Schedule(at(21), "cosine", "opt")
+    epoch = [*window(4), *SPEND, *window(2), EpochEnd(at(20), restarts=False), schedule]
+    assert found(ONE, epoch, window(2), SPEND, window(4), SPEND, schedule) == set()
+
+
+def test_a_scheduler_per_micro_batch_is_out_of_step_and_not_also_too_early() -> None:
+    micro = [Batch(at(3)), Backward(at(4), W, Weight("mean", 2, 8)), Schedule(at(5), "lr", "opt")]
+    last = [micro[0], micro[1], *SPEND, micro[2]]
+    assert found(ONE, [*micro, *last] * 3) == {"GL504:5"}
+
+
+def test_a_scheduler_before_the_first_step_is_too_early() -> None:
+    assert found(ONE, Schedule(at(3), "lr", "opt"), Backward(at(4), W), SPEND) == {"GL503:3"}
+
+
+def test_a_scheduler_after_a_skipped_step_is_out_of_step_even_when_cleared_first() -> None:
+    skipped = Skipped(at(6), "opt", "scaler")
+    events = [SCALED, skipped, Update(at(7), "scaler"), Clear(at(8), W)]
+    assert found(ONE, events, Schedule(at(9), "lr", "opt")) == {"GL504:9"}
+
+
+# Law 6 ---------------------------------------------------------------------------------------
+
+
+def test_a_forgotten_layer_is_found_at_the_optimizer() -> None:
+    loop = [Backward(at(4), W | X), Step(at(5), "opt"), Clear(at(6), W)]
+    assert found(ONE, Declare(at(2), X), loop * 3) == {"GL601:1"}
+
+
+def test_leaves_that_are_no_parameters_need_no_owner() -> None:
+    loop = [Backward(at(4), W | X), Step(at(5), "opt"), Clear(at(6), W)]
+    assert found(ONE, Declare(at(2), X, Traits(parameter=False)), loop * 3) == set()
+
+
+def test_a_replaced_layer_is_one_fault_at_the_replacement() -> None:
+    old = frozenset({"bias"})
+    replaced = [Declare(at(2), X), Replace(at(3), old, by=X)]
+    loop = [Backward(at(4), W - old | X), Step(at(5), "opt"), Clear(at(6), W)]
+    assert found(ONE, replaced, loop * 3, END) == {"GL603:3"}
+    everything = [Declare(at(2), X), Replace(at(3), W, by=X)]
+    assert found(ONE, everything, [Backward(at(4), X), *loop[1:]] * 3, END) == {"GL603:3"}
+
+
+def test_a_parameter_that_no_loss_reaches_is_found_at_the_end_but_not_after_a_crash() -> None:
+    loop = [Backward(at(4), frozenset({"weight"})), Step(at(5), "opt"), Clear(at(6), W)]
+    assert found(ONE, loop * 3, END) == {"GL602:1"}
+    assert found(ONE, loop * 3, RunEnd(at(99), crashed=True)) == set()
+    frozen = Declare(at(2), frozenset({"bias"}), Traits(frozen=True))
+    assert found(ONE, frozen, loop * 3, END) == set()
+
+
+def test_zeros_move_a_resting_parameter_and_none_does_not() -> None:
+    bias, weight = frozenset({"bias"}), frozenset({"weight"})
+    rest = [Backward(at(4), weight), Step(at(5), "opt", moved=bias)]
+    zeros, none = Clear(at(6), W, to_none=False), Clear(at(6), W)
+    start = [Backward(at(3), W), Step(at(5), "opt")]
+    assert found(ONE, start, zeros, rest) == {"GL604:5"}
+    assert found(ONE, start, none, Backward(at(4), weight), Step(at(5), "opt")) == set()
+
+
+def test_an_old_gradient_of_a_frozen_parameter_is_not_a_missing_clear() -> None:
+    bias = frozenset({"bias"})
+    train = [Backward(at(3), W), Step(at(4), "opt"), Clear(at(5), W - bias)]
+    freeze = Declare(at(6), bias, Traits(frozen=True))
+    rest = [Backward(at(7), W - bias), Step(at(8), "opt", moved=bias), Clear(at(9), W - bias)]
+    assert found(ONE, train, freeze, rest) == {"GL604:8"}
+
+
+def test_optimizers_for_one_phase_after_the_other_may_share_parameters() -> None:
+    second = Own(at(2), "later", W)
+    loop = [Backward(at(4), W), Step(at(5), "opt"), Clear(at(6), W)]
+    after = [Backward(at(7), W), Step(at(8), "later"), Clear(at(9), W)]
+    assert found(ONE, loop * 3, second, after * 3) == set()
+    assert found(ONE, second, [*loop, *after] * 2) == {"GL605:2"}
+
+
+def test_a_gradient_that_is_none_is_told_only_where_it_is_needed() -> None:
+    assert found(ONE, Read(at(4), W, needed=True)) == {"GL606:4"}
+    assert found(ONE, Read(at(4), W)) == set()
+    held = [Backward(at(3), W), Read(at(4), W, needed=True)]
+    assert found(ONE, held) == set()
+
+
+# Law 7 ---------------------------------------------------------------------------------------
+
+
+def test_a_running_sum_of_losses_is_found_once_it_outlives_a_step() -> None:
+    keep, train = Keep(at(7), "loss"), [Backward(at(4), W), *SPEND]
+    assert found(ONE, [*train, keep] * 2) == {"GL701:7"}
+    assert found(ONE, [*train, keep, Release(at(8), at(7))] * 3) == set()
+
+
+def test_losses_added_up_and_differentiated_once_break_no_law() -> None:
+    keep = Keep(at(4), "loss")
+    sequence = [keep, keep, keep, Backward(at(6), W, walks=frozenset({at(4)})), *SPEND]
+    assert found(ONE, sequence * 3) == set()
+
+
+def test_a_state_walked_twice_is_one_fault_whatever_retains_its_graph() -> None:
+    walk = Backward(at(5), W, retain_graph=True, walks=frozenset({at(4)}))
+    loop = [Keep(at(4), "state"), walk, *SPEND]
+    assert found(ONE, loop * 3, END) == {"GL702:4"}
+    detached = [*loop, Release(at(6), at(4))]
+    assert found(ONE, detached * 3) == {"GL703:5"}
+
+
+def test_a_graph_retained_for_a_second_loss_is_needed() -> None:
+    first = Backward(at(4), W, retain_graph=True)
+    second = Backward(at(5), W, walks=frozenset({at(4)}))
+    assert found(ONE, [first, second, *SPEND] * 3, END) == set()
+    assert found(ONE, [first, *SPEND] * 3, END) == {"GL703:4"}
+
+
+# Law 8 ---------------------------------------------------------------------------------------
+
+
+def test_local_micro_batches_are_right_when_the_last_one_averages() -> None:
+    local, sync = Backward(at(4), W, local=True), Sync(at(4), W)
+    assert found(ONE, [local, local, local, sync, *SPEND] * 2) == set()
+    assert found(ONE, [local, local, *SPEND]) == {"GL801:12"}
+    assert found(ONE, [local, sync, local, *SPEND]) == {"GL801:12"}
+    assert found(ONE, [local, sync, local, sync, *SPEND]) == {"GL802:4"}
+
+
+def test_replicas_that_part_for_want_of_an_average_are_one_fault() -> None:
+    differ = Compare(at(12), W, equal=False)
+    assert found(ONE, Backward(at(4), W, local=True), SPEND, differ) == {"GL801:12"}
+    assert found(ONE, Backward(at(4), W), SPEND, differ) == {"GL803:12"}
+    assert found(ONE, Backward(at(4), W), SPEND, Compare(at(12), W, equal=True)) == set()
+
+
+# Law 9 ---------------------------------------------------------------------------------------
+
+
+def test_a_nan_names_its_parameter_and_its_deposit() -> None:
+    book = Book(judge)
+    bad = Backward(at(4), W, non_finite=frozenset({"bias"}))
+    for event in [*ONE, Backward(at(3), W), bad, Step(at(5), "opt")]:
+        book.post(event)
+    (finding,) = book.findings
+    assert (finding.rule, finding.at) == ("GL901", at(5))
+    assert "in bias first" in finding.detail
+    assert [e.at for e in finding.evidence] == [at(4)]
+
+
+def test_what_a_swallowed_exception_left_behind_is_found_at_the_step() -> None:
+    torn = [Backward(at(4), frozenset({"bias"}), partial=True), Fault(at(4))]
+    assert found(ONE, torn, Backward(at(4), W), SPEND) == {"GL902:12"}
+    assert found(ONE, torn, Clear(at(6), W), Backward(at(4), W), SPEND) == set()
+
+
+def test_a_window_short_of_its_first_batch_is_found_and_a_smaller_divisor_is_not() -> None:
+    short = [Fault(at(10)), *window(3)]
+    assert found(ONE, window(4), SPEND, short, SPEND) == {"GL902:12"}
+    weighed = [Fault(at(10)), *window(3, Weight("mean", 3, 8))]
+    assert found(ONE, window(4), SPEND, weighed, SPEND) == set()
+
+
+def test_an_exception_outside_a_window_breaks_no_law() -> None:
+    loop = [Backward(at(4), W), *SPEND]
+    assert found(ONE, loop, Fault(at(20)), loop, END) == set()
+
+
+def test_a_long_window_vanishes_in_low_precision_cells_only() -> None:
+    exact = [Weight("mean", n, 8) for n in (256, 255)]
+    low = Declare(at(2), W, Traits(low_precision=True))
+    assert found(ONE, low, window(256, exact[0]), SPEND) == {"GL903:12"}
+    assert found(ONE, window(256, exact[0]), SPEND) == set()
+    assert found(ONE, low, window(255, exact[1]), SPEND) == set()
+    seen = Step(at(12), "opt", vanished=W)
+    assert found(ONE, low, window(4), seen) == {"GL903:12"}
