@@ -1,0 +1,283 @@
+"""Records a run without disturbing it."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import itertools
+import os
+import sqlite3
+import threading
+from collections import deque
+from pathlib import Path
+from time import monotonic, monotonic_ns
+from types import TracebackType
+
+from gradledger.ledger.events import Event
+from gradledger.ledger.findings import Finding
+from gradledger.ledger.places import Place
+from gradledger.recording import forks
+from gradledger.recording.paths import reserve
+from gradledger.recording.run import RunInfo
+from gradledger.recording.store import Batch, NotedFinding, Store
+from gradledger.recording.trouble import warn
+
+INTERVAL = 0.1
+"""Seconds between batches: what a kill can cost."""
+LONGEST_INTERVAL = 5.0
+"""Between attempts, while the disk is in trouble."""
+MOST_WAITING = 100_000
+"""Events, and as many measures, that wait in memory when the disk can't keep up."""
+
+
+class Recorder:
+    """Takes what happens, and has a thread of its own write it to a file ten times a second.
+
+    Nothing here raises or waits because of the file. When it can't be written, one
+    `RecordingWarning` says why, and `lost` counts what is missing from it.
+    `path` is where it records: beside the path asked for, if there was a file already.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, run: RunInfo) -> None:
+        self.run = run
+        self._started = monotonic_ns()
+        self._numbers = itertools.count(1)
+        self._last = 0
+        self._events: deque[tuple[int, int, Event]] = deque()
+        self._measures: deque[tuple[str, str, str, int, float, int]] = deque()
+        self._findings: dict[tuple[str, Place], NotedFinding] = {}
+        self._first_seen: dict[tuple[str, Place], int] = {}
+        self._sources: dict[str, str] = {}
+        self._flushes: deque[threading.Event] = deque()
+        self._lost = 0
+        self._counting = threading.RLock()  # reentrant: a signal handler may record, too
+        self._warned = False
+        self._accepting = True
+        self._stopping = False
+        self._wake = threading.Event()
+        self._in_sqlite = threading.Lock()
+        self._held_still = False
+        self._ended = 0
+        self._thread = threading.Thread(target=self._keep, name="gradledger-recorder", daemon=True)
+        self.path = Path(path)
+        self._identity: tuple[int, int] | None = None
+        try:
+            self.path = reserve(path)
+            self._identity = _identity(self.path)
+            self._thread.start()
+        except (OSError, ValueError, RuntimeError) as error:  # no such directory, no more threads
+            self._give_up(error)
+            self._discard()
+            return
+        forks.watch(self)
+        # The thread is a daemon, so that a hanging disk can't keep the process alive. Daemons still
+        # run while exit handlers do.
+        atexit.register(self.close)
+
+    # In the thread that trains: nothing but appending to what waits in memory.
+
+    def record(self, event: Event) -> None:
+        """Take an event. Its number is taken even if it is lost, so that gaps show in the file."""
+        number = next(self._numbers)
+        waiting = self._events
+        if self._accepting and len(waiting) < MOST_WAITING:
+            waiting.append((number, monotonic_ns(), event))
+            self._last = number
+        else:
+            self._refuse()
+
+    def measure(
+        self, name: str, value: float, *, step: int, optimizer: str = "", cell: str = ""
+    ) -> None:
+        """Take a number of a step, such as a gradient norm. The last one said for a step stands."""
+        if self._accepting and len(self._measures) < MOST_WAITING:
+            self._measures.append((name, optimizer, cell, step, value, self._last))
+        else:
+            self._refuse()
+
+    def note_finding(self, finding: Finding) -> None:
+        """Take a finding, new or grown: there is one for each rule and place."""
+        key = finding.rule, finding.at
+        first = self._first_seen.setdefault(key, self._last)
+        self._findings[key] = finding, first, self._last
+
+    def source(self, path: str, text: str) -> None:
+        """Take the text of a source file as it ran; by the time of a report it may have changed."""
+        self._sources[path] = text
+
+    @property
+    def lost(self) -> int:
+        """How many of the things taken are not in the file and won't be."""
+        left_over = 0 if self._thread.is_alive() else len(self._take())
+        return self._lose(left_over)
+
+    def flush(self, timeout: float = 10.0) -> bool:
+        """Wait until the file holds all that was taken so far. False if it does not."""
+        if self._thread.is_alive():
+            done = threading.Event()
+            self._flushes.append(done)
+            self._wake.set()
+            deadline = monotonic() + timeout
+            while not done.wait(INTERVAL) and self._thread.is_alive():
+                if monotonic() > deadline:
+                    return False
+        return self.lost == 0
+
+    def close(self, timeout: float = 10.0) -> None:
+        """Write the rest and end the recording properly. Happens by itself when Python exits."""
+        atexit.unregister(self.close)
+        self._accepting = False
+        self._ended = self._ended or monotonic_ns()
+        self._stopping = True
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout)
+            if self._thread.is_alive():
+                self._warn(f"the disk has not answered for {timeout:g} seconds")
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # In the thread that writes. Only its stack holds the SQLite connection: a fork takes no thread
+    # along, so no child can use or close a copy of the connection, which SQLite forbids.
+
+    def _keep(self) -> None:
+        try:
+            with self._in_sqlite:
+                store = Store(self.path, self.run, self._started)
+        except Exception as error:
+            self._give_up(error)
+            self._discard()
+            return
+        interval = INTERVAL
+        stopping = False
+        while not stopping:
+            self._wake.wait(interval)
+            self._wake.clear()
+            stopping = self._stopping  # read before the batch is taken, which is then the last
+            flushes = [self._flushes.popleft() for _ in range(len(self._flushes))]
+            if not self._unmoved():
+                self._give_up(FileNotFoundError("it was deleted or replaced while it was written"))
+                stopping = True
+            elif self._write(store, self._take()):
+                interval = INTERVAL
+            else:
+                interval = min(2 * interval, LONGEST_INTERVAL)
+            for done in flushes:
+                done.set()
+        self._finish(store)
+
+    def _take(self) -> Batch:
+        events, measures = self._events, self._measures
+        return Batch(
+            [events.popleft() for _ in range(len(events))],
+            [measures.popleft() for _ in range(len(measures))],
+            dict(reversed([self._findings.popitem() for _ in range(len(self._findings))])),
+            dict(self._sources.popitem() for _ in range(len(self._sources))),
+        )
+
+    def _write(self, store: Store, batch: Batch) -> bool:
+        if not batch:
+            return True
+        try:
+            with self._in_sqlite:
+                self._lose(store.write(batch, self._lost))
+        except sqlite3.Error as error:
+            # Findings and sources are few, and count more than a moment of the timeline.
+            self._lose(len(batch.events) + len(batch.measures))
+            for key, noted in batch.findings.items():
+                self._findings.setdefault(key, noted)
+            for path, text in batch.sources.items():
+                self._sources.setdefault(path, text)
+            self._warn(str(error))
+        except Exception as error:
+            self._lose(len(batch))
+            self._warn(repr(error))
+        else:
+            return True
+        return False
+
+    def _finish(self, store: Store) -> None:
+        with self._in_sqlite:
+            try:
+                if self._unmoved():
+                    store.end(self._ended)
+            except sqlite3.Error as error:
+                self._warn(str(error))
+            finally:
+                store.close()
+
+    def _unmoved(self) -> bool:
+        # SQLite goes on writing to a deleted file without a word.
+        try:
+            return self._identity is not None and _identity(self.path) == self._identity
+        except OSError:
+            return False
+
+    # Trouble.
+
+    def _refuse(self) -> None:
+        self._lose(1)
+        if self._accepting:
+            self._warn("more happened than the disk could take")
+
+    def _lose(self, count: int) -> int:
+        with self._counting:
+            self._lost += count
+            return self._lost
+
+    def _give_up(self, error: Exception) -> None:
+        self._accepting = False
+        self._warn(getattr(error, "strerror", None) or str(error))
+
+    def _discard(self) -> None:
+        # An empty file in its place would only puzzle people.
+        if self._unmoved():
+            for suffix in ("", "-wal", "-shm", "-journal"):
+                with contextlib.suppress(OSError):
+                    os.unlink(f"{self.path}{suffix}")
+
+    def _warn(self, reason: str) -> None:
+        if self._warned:
+            return
+        self._warned = True
+        warn(self.path, reason)
+
+    # Forks.
+
+    def hold_still(self, seconds: float) -> None:
+        """Stay out of SQLite while the process forks."""
+        if self._in_sqlite.acquire(timeout=seconds):
+            self._held_still = True
+
+    def go_on(self) -> None:
+        """The fork is done."""
+        if self._held_still:
+            self._held_still = False
+            self._in_sqlite.release()
+
+    def become_a_copy(self) -> None:
+        """In a forked child: take nothing, write nothing. The file is the parent's."""
+        self._accepting = False
+        # Whoever held these locks is not here to let go of them.
+        self._in_sqlite, self._counting, self._wake = (
+            threading.Lock(),
+            threading.RLock(),
+            threading.Event(),
+        )
+        self._events, self._measures = deque(), deque()
+        self._findings, self._sources = {}, {}
+        atexit.unregister(self.close)
+
+
+def _identity(path: os.PathLike[str]) -> tuple[int, int]:
+    status = os.stat(path)
+    return status.st_dev, status.st_ino
