@@ -1,0 +1,126 @@
+"""Take the tour: the laws, and three faults in programs that really run."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from gradledger.cli.terminal import Line, Terminal
+
+if TYPE_CHECKING:
+    from gradledger.rules import Rule
+
+TOUR = {"GL101": "Spent twice", "GL201": "Thrown away", "GL301": "Weighed wrong"}
+"""Three faults that raise nothing and warn of nothing: only what the programs print shows them."""
+
+_IDEA = (
+    "gradledger keeps the books of your gradients. Every `backward()` deposits, every "
+    "`optimizer.step()` spends, every `zero_grad()` clears. It tells, with file and line, when a "
+    "deposit is spent twice, thrown away, weighed wrong or never used."
+)
+_WORDS = (
+    "A cell is one parameter's `.grad`. A window is all the deposits that one step spends. The "
+    "owner of a cell is the optimizer that holds the parameter."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The tour has no options."""
+
+
+def run(args: argparse.Namespace) -> int:
+    """Shows the tour."""
+    from gradledger.cli.live import Live
+    from gradledger.rules import find, programs
+    from gradledger.torch_extra import torch_is_installed
+
+    terminal = Terminal()
+    rules = [find(code) for code in TOUR]
+    with ExitStack() as stack:
+        players: list[Live] = []
+        if torch_is_installed():
+            # They start now, and are done when the reader comes to them.
+            players = [
+                stack.enter_context(Live(map(kind, rules)))
+                for kind in (programs.bad, programs.good)
+            ]
+        terminal.show(_opening(terminal, can_run=bool(players)))
+        for number, rule in enumerate(rules, start=1):
+            terminal.show(_fault(terminal, rule, f"{number}. {TOUR[rule.code]}"))
+            if players:
+                with terminal.waiting("both programs are running"):
+                    wrong, right = (player.next_output() for player in players)
+                terminal.show(_side_by_side(terminal, wrong, right))
+        terminal.show(_closing())
+    return 0
+
+
+def _opening(terminal: Terminal, *, can_run: bool) -> Iterator[Line]:
+    from gradledger.ledger.laws import Law
+    from gradledger.torch_extra import INSTALL
+
+    yield from terminal.prose(_IDEA, indent=0)
+    yield ()
+    yield (("The nine laws", "heading"),)
+    for law in Law:
+        yield from terminal.prose(law.text, lead=f"  {law.number}  {law.title:<16}", indent=22)
+    yield ()
+    yield from terminal.prose(_WORDS)
+    yield ()
+    yield (("Three ways to break them", "heading"),)
+    if can_run:
+        yield from terminal.prose(
+            "Each program runs now, as it stands and with the fault cured. None of them raises or "
+            "warns."
+        )
+    else:
+        yield from terminal.prose(
+            "PyTorch is not installed, so the programs are shown and not run. To get it:"
+        )
+        yield ("    ", (INSTALL, "code"))
+
+
+def _fault(terminal: Terminal, rule: Rule, title: str) -> Iterator[Line]:
+    from gradledger.rules import programs
+    from gradledger.rules.explanation import sentence
+
+    severity = rule.severity.value
+    yield ()
+    yield ((f"{title}: {rule.code} {rule.name}", "heading"), "  ", (severity, severity))
+    yield from terminal.prose(sentence(rule.says))
+    yield ()
+    yield from terminal.frame(programs.bad(rule), "fault")
+    yield from terminal.prose(rule.fix, lead="  = fix:", indent=9)
+
+
+def _side_by_side(terminal: Terminal, left: list[str], right: list[str]) -> Iterator[Line]:
+    """Two outputs next to each other, or one below the other where that is too wide."""
+    titles = (("it prints", "fault"), ("cured, it prints", "cure"))
+    margin, gap = " " * 2, 3
+    yield ()
+    column = max(map(len, [*left, titles[0][0]])) + gap
+    if len(margin) + column + max(map(len, [*right, titles[1][0]])) <= terminal.width:
+        yield (margin, titles[0], " " * (column - len(titles[0][0])), titles[1])
+        for a, b in zip_longest(left, right, fillvalue=""):
+            yield (margin, f"{a:<{column}}{b}")
+    else:
+        for title, lines in zip(titles, (left, right), strict=True):
+            yield (margin, title)
+            for line in lines:
+                yield (margin, line)
+
+
+def _closing() -> Iterator[Line]:
+    from gradledger.rules import CATALOGUE
+
+    yield ()
+    yield (("Read on", "heading"),)
+    for command, about in {
+        "gradledger rules": f"all {len(CATALOGUE)} rules",
+        "gradledger rule GL101": "one of them: why it matters, how to fix it",
+        "gradledger rule GL101 --program bad": "its program, to try out",
+    }.items():
+        yield ("  ", (f"{command:<37}", "code"), about)

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from gradledger import __version__, cli
+from gradledger.errors import GradledgerError
+
+
+def test_without_a_command_the_help_is_on_stderr_and_the_status_is_2(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert cli.main([]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "gradledger demo" in err
+
+
+def test_the_help_of_a_command_is_the_docstring_of_its_file(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, module in cli.COMMANDS.items():
+        with pytest.raises(SystemExit) as ended:
+            cli.main([name, "--help"])
+        assert ended.value.code == 0
+        assert module.__doc__ is not None
+        assert module.__doc__.strip() in capsys.readouterr().out
+
+
+def test_the_help_lists_the_commands_that_do_something(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    listed = capsys.readouterr().out
+    assert all(f"\n    {name} " in listed for name in ("rules", "rule", "demo"))
+    assert "\n    run " not in listed
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--version"])
+    assert ended.value.code in (0, None)
+    assert capsys.readouterr().out == f"gradledger {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [["rul"], ["rules", "--format", "yaml"], ["rule"], ["rule", "GL101", "--nonsense"], ["--nope"]],
+    ids=" ".join,
+)
+def test_a_command_line_that_makes_no_sense_gets_one_line(
+    argv: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(argv) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("gradledger: ")
+    assert err.count("\n") == 1
+    assert "--help" in err
+
+
+def test_an_error_of_gradledger_is_one_line_and_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise GradledgerError("the ink is out. Buy some.")
+
+    monkeypatch.setattr("gradledger.cli.rules._listing", fail)
+    assert cli.main(["rules"]) == 2
+    assert capsys.readouterr().err == "gradledger: the ink is out. Buy some.\n"
+
+
+def test_a_bug_is_not_dressed_up_as_an_error_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("gradledger.cli.rules._listing", fail)
+    with pytest.raises(ZeroDivisionError):
+        cli.main(["rules"])
+
+
+@pytest.mark.parametrize("colour", ["", "1"])
+def test_a_closed_pipe_is_silent(colour: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", colour)
+    process = _start("rules")
+    assert process.stdout is not None
+    process.stdout.close()
+    _, err = process.communicate()
+    assert err == ""
+    assert process.returncode == 141
+
+
+def test_ctrl_c_ends_the_tour_quietly_with_130() -> None:
+    process = _start("demo")
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    assert err == ""
+    assert process.returncode == 130
+
+
+def _start(*argv: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "gradledger", *argv],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import gradledger
+
+
+def test_the_exported_names_are_these() -> None:
+    assert sorted(gradledger.__all__) == [
+        "GradledgerError",
+        "InternalError",
+        "MissingTorchError",
+        "RecordingError",
+        "UnknownRuleError",
+        "__version__",
+    ]
+
+
+def test_every_exported_name_is_there() -> None:
+    assert all(hasattr(gradledger, name) for name in gradledger.__all__)
+
+
+def test_what_is_not_there_is_an_ordinary_attribute_error() -> None:
+    for name in ("Stepper", "nonsense"):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'"):
+            getattr(gradledger, name)
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["-c", "import gradledger"],
+        ["-m", "gradledger", "rule", "GL101"],
+        ["-m", "gradledger", "rules", "--format", "json"],
+        ["-m", "gradledger", "--version"],
+    ],
+    ids=" ".join,
+)
+def test_torch_is_not_loaded_for(argv: list[str]) -> None:
+    loaded = _loaded_by(argv)
+    assert "gradledger" in loaded
+    assert {name.split(".")[0] for name in loaded}.isdisjoint({"torch", "numpy"})
+
+
+def test_rich_is_not_loaded_where_nothing_is_coloured() -> None:
+    assert not any(name.startswith("rich") for name in _loaded_by(["-m", "gradledger", "rules"]))
+
+
+def test_importing_the_package_loads_nothing_but_its_errors() -> None:
+    ours = {name for name in _loaded_by(["-c", "import gradledger"]) if "gradledger" in name}
+    assert ours - {"__editable___gradledger_finder"} == {"gradledger", "gradledger.errors"}
+
+
+def _loaded_by(argv: list[str]) -> set[str]:
+    """Every module that Python imports on the way."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", *argv], capture_output=True, text=True, check=True
+    )
+    lines = (line for line in done.stderr.splitlines() if line.startswith("import time:"))
+    return {line.rsplit("|", 1)[1].strip() for line in lines}
