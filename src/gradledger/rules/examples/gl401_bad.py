@@ -1,4 +1,4 @@
-"""Train an autoencoder on noisy sine waves with mixed precision and gradient clipping."""
+"""Trains an autoencoder on noisy sine waves with mixed precision and gradient clipping."""
 
 import torch
 from torch import nn

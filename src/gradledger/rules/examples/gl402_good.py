@@ -1,4 +1,4 @@
-"""Train a small classifier on two interleaved spirals in half precision."""
+"""Trains a small classifier on two interleaved spirals in half precision."""
 
 import math
 

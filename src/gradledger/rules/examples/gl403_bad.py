@@ -1,4 +1,4 @@
-"""Train a small convolutional network to tell horizontal bars from vertical ones."""
+"""Trains a small convolutional network to tell horizontal bars from vertical ones."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Fit a sparse linear model with mixed precision and an L1 penalty on its weights."""
+"""Fits a sparse linear model with mixed precision and an L1 penalty on its weights."""
 
 import torch
 from torch import nn

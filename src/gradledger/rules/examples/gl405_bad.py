@@ -1,4 +1,4 @@
-"""Train an encoder and a decoder to forecast waves, each clipped to its own gradient norm."""
+"""Trains an encoder and a decoder to forecast waves, each clipped to its own gradient norm."""
 
 import torch
 from torch import nn

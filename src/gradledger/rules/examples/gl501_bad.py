@@ -1,4 +1,4 @@
-"""Train a policy by REINFORCE to pick the best of four actions for each context."""
+"""Trains a policy by REINFORCE to pick the best of four actions for each context."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Fit house prices in four cities, with one micro-batch of each city to an update."""
+"""Fits house prices in four cities, with one micro-batch of each city to an update."""
 
 import torch
 from torch import nn

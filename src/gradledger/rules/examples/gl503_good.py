@@ -1,4 +1,4 @@
-"""Fine-tune a new head on a frozen backbone with a learning rate that halves every epoch."""
+"""Fine-tunes a new head on a frozen backbone with a learning rate that halves every epoch."""
 
 import torch
 from torch import nn

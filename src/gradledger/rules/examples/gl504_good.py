@@ -1,4 +1,4 @@
-"""Train a digit-like classifier with gradient accumulation and a cosine learning rate."""
+"""Trains a digit-like classifier with gradient accumulation and a cosine learning rate."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Train a classifier on points inside and outside a ring, and report each epoch's mean loss."""
+"""Trains a classifier on points inside and outside a ring, and reports each epoch's mean loss."""
 
 import torch
 from torch import nn

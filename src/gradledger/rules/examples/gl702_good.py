@@ -1,4 +1,4 @@
-"""Train a character language model on one long text, cut into chunks that follow each other."""
+"""Trains a character language model on one long text, cut into chunks that follow each other."""
 
 import torch
 from torch import nn

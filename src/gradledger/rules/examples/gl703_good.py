@@ -1,4 +1,4 @@
-"""Train a variational autoencoder on clusters of points in eight dimensions."""
+"""Trains a variational autoencoder on clusters of points in eight dimensions."""
 
 import torch
 from torch import nn

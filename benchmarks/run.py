@@ -1,0 +1,16 @@
+"""`make bench`: every measurement, one after the other. Ratios are medians of interleaved runs."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks import bench_ledger, bench_recording, bench_startup
+
+if __name__ == "__main__":
+    print(f"Python {platform.python_version()}, {platform.machine()}, {platform.system()}")
+    for benchmark in (bench_startup, bench_ledger, bench_recording):
+        benchmark.main()
