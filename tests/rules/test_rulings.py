@@ -150,6 +150,25 @@ def test_tasks_that_share_an_encoder_break_no_law() -> None:
     assert found(owners, loop * 3, END) == set()
 
 
+def test_tasks_trained_in_turn_may_share_an_encoder_that_steps_last() -> None:
+    encoder, a, b = frozenset({"enc"}), frozenset({"a"}), frozenset({"b"})
+    owners = [Own(at(1), "E", encoder), Own(at(2), "A", a), Own(at(3), "B", b)]
+    loop = [
+        *[Backward(at(5), encoder | a), Step(at(6), "A")],
+        *[Backward(at(7), encoder | b), Step(at(8), "B")],
+        *[Step(at(9), "E"), Clear(at(10), encoder | a | b)],
+    ]
+    assert found(owners, loop * 3, END) == set()
+
+
+def test_a_gradient_that_leaked_is_found_also_where_code_looked_at_it() -> None:
+    loop = [
+        *[Clear(at(4), G), Backward(at(5), G | D), Step(at(6), "G"), Read(at(7), D)],
+        *[Backward(at(8), D), Step(at(9), "D"), Clear(at(10), D)],
+    ]
+    assert found(TWO, loop * 2) == {"GL102:9"}
+
+
 # Law 2 ---------------------------------------------------------------------------------------
 
 
@@ -193,6 +212,43 @@ def test_clearing_one_layer_before_the_step_is_no_loss() -> None:
     assert found(ONE, [*loop, Clear(at(7), W)] * 3, END) == set()
 
 
+def test_leaves_without_an_owner_may_be_cleared_at_will() -> None:
+    assert found(ONE, [Backward(at(4), X), Clear(at(5), X, to_none=False)] * 3, END) == set()
+
+
+def test_a_leaf_that_still_holds_its_part_is_no_excuse_for_clearing_the_model() -> None:
+    assert found(ONE, Backward(at(4), W | X), Clear(at(5), W)) == {"GL201:5"}
+
+
+def test_what_others_hold_of_another_backward_is_no_excuse_either() -> None:
+    assert found(TWO, Backward(at(3), D), Backward(at(4), G), Clear(at(5), G)) == {"GL201:5"}
+
+
+def test_the_part_that_another_optimizer_will_spend_is_not_lost() -> None:
+    loop = [Backward(at(4), G | D), Clear(at(5), D), Step(at(6), "G"), Clear(at(7), G)]
+    assert found(TWO, loop) == set()
+    assert found(TWO, loop * 2) == {"GL204:5"}
+
+
+def test_a_gradient_put_there_by_hand_may_be_cleared() -> None:
+    assert found(ONE, Edit(at(4), W, "assign"), Clear(at(5), W)) == set()
+
+
+def test_a_gradient_that_is_used_now_and_then_is_not_always_wasted() -> None:
+    generator = [Backward(at(4), G | D), Step(at(5), "G"), Clear(at(6), G)]
+    both = [*generator, Step(at(7), "D"), Clear(at(8), D)]
+    assert found(TWO, both, [*generator, Clear(at(8), D)] * 3) == set()
+
+
+def test_a_gradient_that_is_only_read_is_not_wasted() -> None:
+    loop = [Backward(at(4), G | D), Step(at(5), "G"), Clear(at(6), G), Read(at(7), D)]
+    assert found(TWO, [*loop, Clear(at(8), D)] * 3) == set()
+
+
+def test_a_step_of_an_optimizer_that_the_book_does_not_know_is_not_judged() -> None:
+    assert found(ONE, Step(at(4), "unknown")) == set()
+
+
 def test_a_step_before_the_first_backward_finds_nothing() -> None:
     assert found(ONE, Step(at(4), "opt")) == {"GL202:4"}
 
@@ -217,6 +273,28 @@ def test_a_window_larger_than_usual_shows_that_the_last_epoch_leaked_into_it() -
 def test_a_tail_that_the_next_epoch_clears_is_left_over_and_not_cleared_unspent() -> None:
     first = [Clear(at(9), W), *window(4), *SPEND, *window(2), EpochEnd(at(20))]
     assert found(ONE, first, Clear(at(9), W), window(4), SPEND) == {"GL203:11"}
+
+
+def test_what_an_epoch_leaves_in_cells_that_nobody_will_spend_is_no_window() -> None:
+    end = EpochEnd(at(20), restarts=True)
+    wasted = [Backward(at(4), G | D), Step(at(5), "G"), Clear(at(6), G)]
+    assert found(TWO, wasted, end) == set()
+    assert found(ONE, Backward(at(4), W), Skipped(at(5), "opt"), end) == set()
+    assert found(ONE, Backward(at(4), X), end) == set()
+    assert found(ONE, Backward(at(4), X), EpochEnd(at(20)), Clear(at(5), X)) == set()
+
+
+def test_windows_of_changing_size_within_an_epoch_are_not_left_over() -> None:
+    assert (
+        found(ONE, window(2, Weight()), SPEND, EpochEnd(at(20)), window(4, Weight()), SPEND)
+        == set()
+    )
+
+
+def test_a_window_of_several_losses_over_an_epochs_end_is_not_measured_by_its_size() -> None:
+    other = [Batch(at(10)), Backward(at(14), W)]
+    first = [*window(1), *SPEND, *window(1), EpochEnd(at(20))]
+    assert found(ONE, first, other, SPEND) == set()
 
 
 def test_a_step_after_each_epoch_breaks_no_law() -> None:
@@ -274,6 +352,11 @@ def test_a_shorter_last_window_divided_by_the_full_size_weighs_too_little() -> N
 def test_means_over_unequal_batches_do_not_weigh_what_they_should() -> None:
     uneven = [*window(3), *window(1, Weight("mean", 4, 2))]
     assert found(ONE, uneven, SPEND) == {"GL302:11"}
+
+
+def test_unequal_batches_that_are_weighed_by_their_size_are_right() -> None:
+    weighed = [*window(1, Weight("mean", 8 / 6, 6)), *window(1, Weight("mean", 8 / 2, 2))]
+    assert found(ONE, weighed, SPEND) == set()
 
 
 def test_what_the_framework_divides_is_divided() -> None:
@@ -442,6 +525,11 @@ def test_optimizers_for_one_phase_after_the_other_may_share_parameters() -> None
     after = [Backward(at(7), W), Step(at(8), "later"), Clear(at(9), W)]
     assert found(ONE, loop * 3, second, after * 3) == set()
     assert found(ONE, second, [*loop, *after] * 2) == {"GL605:2"}
+
+
+def test_one_backward_spent_by_both_owners_of_a_cell_is_their_fault_and_no_missing_clear() -> None:
+    loop = [Backward(at(4), W), Step(at(5), "opt"), Step(at(6), "other"), Clear(at(7), W)]
+    assert found(ONE, Own(at(2), "other", W), loop * 2) == {"GL605:2"}
 
 
 def test_a_gradient_that_is_none_is_told_only_where_it_is_needed() -> None:

@@ -96,6 +96,11 @@ class Holding(Value):
         return not self.spent_by
 
     @property
+    def excused(self) -> bool:
+        """To clear it unspent is right: it was read, skipped, broken off, or put there by hand."""
+        return bool(self.read or self.skipped or self.interrupted_at or self.deposit.by_hand)
+
+    @property
     def scaled(self) -> bool:
         """It still carries its scaler's factor."""
         return self.deposit.scaler is not None and self.unscaled_at is None

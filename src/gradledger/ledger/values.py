@@ -65,10 +65,10 @@ class Value:
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.__dict__ == other.__dict__
 
-    def __setattr__(self, name: str, value: object) -> None:
+    def __setattr__(self, name: str, value: object = None) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen; use replace() for a changed copy")
 
-    __delattr__ = __setattr__  # type: ignore[assignment]
+    __delattr__ = __setattr__
 
     def __repr__(self) -> str:
         listed = ", ".join(f"{name}={self.__dict__[name]!r}" for name in self.fields)

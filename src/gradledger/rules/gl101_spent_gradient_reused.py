@@ -14,7 +14,7 @@ def broken(page: Page, step: Step) -> Iterator[Breach]:
     """Some cell still holds what this optimizer already spent (Law 1)."""
     for names, cell in page.spent_by(step):
         # A frozen parameter with an old gradient is GL604: a clear is not its cure.
-        stale = [h for h in cell.holdings if step.optimizer in h.spent_by and not h.fresh]
+        stale = [h for h in cell.holdings if step.optimizer in h.spent_by]
         if stale and not cell.traits.frozen:
             old = total(stale)
             detail = (

@@ -13,9 +13,9 @@ from gradledger.rules.rule import Rule, SeenBy, Severity
 def broken(page: Page, step: Step) -> Iterator[Breach]:
     """A newer deposit lies on one whose backward another optimizer has already spent (Law 1)."""
     for names, cell in page.spent_by(step):
-        foreign = [h for h in cell.fresh if h.spent_by and not h.read]
+        foreign = [h for h in cell.fresh if h.spent_by]
         newer = [h for h in cell.fresh if h.on_foreign and h.unspent]
-        if foreign and newer:
+        if newer and foreign:
             spender = min(min(h.spent_by) for h in foreign)
             evidence = (
                 *(Evidence("deposited", h.at, f"by the loss of {spender}") for h in foreign[:1]),

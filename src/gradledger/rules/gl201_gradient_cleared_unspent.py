@@ -18,7 +18,7 @@ def broken(page: Page, clear: Clear) -> Iterator[Breach]:
             h
             for h in cell.fresh
             if h.unspent
-            and not (h.read or h.skipped or h.interrupted_at or h.left_over or h.deposit.by_hand)
+            and not (h.excused or h.left_over)
             and h.at not in bad
             and not _still_held(page, h.at, clear.cells)
         ]

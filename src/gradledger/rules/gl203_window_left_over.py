@@ -16,7 +16,7 @@ def broken(page: Page, event: Event) -> Iterator[Breach]:
     match event:
         case EpochEnd(restarts=True) | RunEnd(crashed=False):
             for names, cell in page.groups:
-                left = [h for h in cell.fresh if _waits(h)]
+                left = [h for h in cell.fresh if h.unspent and not h.excused]
                 if isinstance(event, RunEnd):
                     # A last backward that no step ever uses is a probe, not a window.
                     left = [h for h in left if h.at in cell.spent_sites]
@@ -30,18 +30,8 @@ def broken(page: Page, event: Event) -> Iterator[Breach]:
             yield from _leaked(page, event)
 
 
-def _waits(holding: Holding) -> bool:
-    return holding.unspent and not (
-        holding.left_over
-        or holding.read
-        or holding.skipped
-        or holding.interrupted_at
-        or holding.deposit.by_hand
-    )
-
-
 def _left_over(cell: Cell) -> list[Holding]:
-    return [h for h in cell.fresh if h.left_over and h.unspent and not (h.read or h.skipped)]
+    return [h for h in cell.fresh if h.left_over and h.unspent and not h.excused]
 
 
 def _leaked(page: Page, step: Step) -> Iterator[Breach]:

@@ -26,9 +26,8 @@ def broken(page: Page, clear: Clear) -> Iterator[Breach]:
 
 
 def _always_wasted(page: Page, cell: Cell, holding: Holding) -> bool:
-    excused = holding.read or holding.skipped or holding.interrupted_at or holding.left_over
     return (
-        not excused
+        not holding.excused
         and holding.at in cell.wasted_sites
         and holding.at not in cell.spent_sites
         and bool(_users(page, holding) - cell.owners)

@@ -31,7 +31,7 @@ RULE = Rule(
         "the last iteration as well, and the one before."
     ),
     why=(
-        "torch raises at the second backward, because the graph is freed. With "
+        "PyTorch raises at the second backward, because the graph is freed. With "
         "`retain_graph=True`, the usual way to silence that, every backward is longer than the "
         "one before, and time and memory grow without end."
     ),

@@ -36,16 +36,14 @@ RULE = Rule(
     explains=(
         "bf16 has 8 significant bits. Once the sum is 256 times the size of a deposit, adding "
         "one more changes nothing: 300 gradients of 1 add up to 256. The same holds for fp16 "
-        "from 2048 on."
+        "from 2048 on. `param.grad_dtype = torch.float32` makes a bf16 parameter accumulate in "
+        "fp32, for optimizers that take such gradients (SGD does, AdamW does not)."
     ),
     why=(
         "The later micro-batches of a long window count for nothing, so the window is smaller "
         "than it looks."
     ),
-    fix=(
-        "accumulate in fp32: keep the parameters in fp32 under autocast, or set "
-        "param.grad_dtype = torch.float32 where the optimizer takes it (SGD does, AdamW does not)"
-    ),
+    fix="accumulate in fp32: keep the parameters in fp32 under autocast",
     symptom="a longer window does not help any more",
     on=(Step,),
     broken=broken,

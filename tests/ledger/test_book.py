@@ -1,0 +1,110 @@
+"""The book: findings once per place, tallies, and a memory that stays bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hypothesis import given, settings
+
+from gradledger.ledger import Book, Breach, Evidence, Finding, Outcomes, Page, Place, one_per_fault
+from gradledger.ledger.events import Backward, Batch, Clear, Event, Own, Skipped, Step
+from gradledger.rules import judge
+from tests.strategies import OPENING, event_lists
+
+
+def at(line: int) -> Place:
+    return Place("train.py", line)
+
+
+W = frozenset({"weight", "bias"})
+
+
+def test_a_finding_is_one_per_place_with_its_count_and_all_its_cells() -> None:
+    def complain(page: Page, event: Event) -> Iterator[tuple[str, Breach]]:
+        if isinstance(event, Step):
+            name = "weight" if event.optimizer == "A" else "bias"
+            yield "GL101", Breach(event.at, f"by {event.optimizer}", cells=frozenset({name}))
+
+    book = Book(complain)
+    new = book.post(Step(at(1), "A"))
+    again = book.post(Step(at(1), "B"))
+    book.post(Step(at(2), "A"))
+    assert [f.count for f in (*new, *again)] == [1, 2]
+    first, second = book.findings
+    assert (first.at, first.count, first.detail, first.cells) == (at(1), 2, "by A", W)
+    assert (second.at, second.count) == (at(2), 1)
+
+
+def test_a_breach_that_is_not_sure_is_no_observation() -> None:
+    def doubt(page: Page, event: Event) -> Iterator[tuple[str, Breach]]:
+        yield "GL302", Breach(event.at, "perhaps", sure=False)
+
+    book = Book(doubt)
+    assert book.post(Batch(at(1))) == ()
+    assert book.findings == ()
+
+
+def test_skipped_steps_are_counted_apart_and_spend_nothing() -> None:
+    book = Book()
+    for event in (
+        Own(at(1), "opt", W),
+        Backward(at(2), W),
+        Skipped(at(3), "opt", "scaler"),
+        Clear(at(4), W),
+        Backward(at(2), W),
+        Step(at(3), "opt"),
+    ):
+        book.post(event)
+    tally = book.tally
+    assert (tally.steps, tally.skipped_steps, tally.backwards) == (1, 1, 2)
+    assert (tally.entries, tally.spent, tally.lost) == (4, 2, 2)
+
+
+def test_a_loop_comes_round_to_the_same_pages() -> None:
+    outcomes, page = Outcomes(judge), Page()
+    loop = [Batch(at(2)), Backward(at(3), W), Step(at(4), "opt"), Clear(at(5), W)]
+    for event in [Own(at(1), "opt", W), *loop * 1000]:
+        page = outcomes.of(page, event).page
+    assert len(outcomes) < 20
+
+
+def test_what_never_repeats_is_forgotten_in_time() -> None:
+    outcomes, page = Outcomes(judge, most=50), Page()
+    for _ in range(500):
+        page = outcomes.of(page, Backward(at(3), W)).page
+        assert len(outcomes) <= 50
+    assert page.groups[0][1].holdings[0].count == 500
+
+
+@given(event_lists)
+@settings(max_examples=100, deadline=None)
+def test_a_short_memory_changes_nothing(happened: list[Event]) -> None:
+    book, outcomes, page = Book(judge), Outcomes(judge, most=1), Page()
+    for event in [*OPENING, *happened]:
+        book.post(event)
+        page = outcomes.of(page, event).page
+    assert page == book.page
+
+
+def finding(rule: str, line: int, *evidence: int, certainty: str = "observed") -> Finding:
+    places = tuple(Evidence("deposited", at(n)) for n in evidence)
+    return Finding(rule, at(line), "", certainty, places)  # type: ignore[arg-type]
+
+
+def test_a_symptom_gives_way_only_to_a_cause_that_it_shares_a_place_with() -> None:
+    yields_to = {"GL401": frozenset({"GL402"})}
+    symptom, cause, elsewhere = (
+        finding("GL401", 5, 4),
+        finding("GL402", 6, 4),
+        finding("GL402", 9, 8),
+    )
+    assert one_per_fault([symptom, cause], yields_to) == (cause,)
+    assert one_per_fault([symptom, elsewhere], yields_to) == (symptom, elsewhere)
+    assert one_per_fault([symptom, cause], {}) == (symptom, cause)
+
+
+def test_nothing_certain_gives_way_to_what_is_only_possible() -> None:
+    yields_to = {"GL401": frozenset({"GL402"})}
+    symptom = finding("GL401", 5, 4, certainty="certain")
+    cause = finding("GL402", 6, 4, certainty="possible")
+    assert one_per_fault([symptom, cause], yields_to) == (symptom, cause)
