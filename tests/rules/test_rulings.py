@@ -240,6 +240,26 @@ def test_a_gradient_that_is_used_now_and_then_is_not_always_wasted() -> None:
     assert found(TWO, both, [*generator, Clear(at(8), D)] * 3) == set()
 
 
+def test_one_time_is_not_always() -> None:
+    generator = [Backward(at(4), G | D), Step(at(5), "G"), Clear(at(6), G)]
+    assert found(TWO, generator, Clear(at(7), D)) == set()
+
+
+def test_what_nobody_uses_is_lost_and_not_wasted() -> None:
+    assert found(TWO, [Backward(at(4), G | D), Clear(at(5), D), Clear(at(6), G)] * 3) == {"GL201:6"}
+
+
+def test_the_gradient_of_an_input_is_nobodys_to_spend() -> None:
+    loop = [Backward(at(4), W | X), Step(at(5), "opt"), Clear(at(6), W), Clear(at(7), X)]
+    assert found(ONE, loop * 3, END) == set()
+
+
+def test_a_gradient_that_is_read_from_some_time_on_is_no_longer_wasted() -> None:
+    generator = [Backward(at(4), G | D), Step(at(5), "G"), Clear(at(6), G)]
+    clear = Clear(at(8), D)
+    assert found(TWO, generator, clear, [*generator, Read(at(7), D), clear] * 2) == set()
+
+
 def test_a_gradient_that_is_only_read_is_not_wasted() -> None:
     loop = [Backward(at(4), G | D), Step(at(5), "G"), Clear(at(6), G), Read(at(7), D)]
     assert found(TWO, [*loop, Clear(at(8), D)] * 3) == set()
@@ -282,6 +302,17 @@ def test_what_an_epoch_leaves_in_cells_that_nobody_will_spend_is_no_window() -> 
     assert found(ONE, Backward(at(4), W), Skipped(at(5), "opt"), end) == set()
     assert found(ONE, Backward(at(4), X), end) == set()
     assert found(ONE, Backward(at(4), X), EpochEnd(at(20)), Clear(at(5), X)) == set()
+
+
+def test_what_is_used_after_the_epoch_is_not_left_over() -> None:
+    both = [Backward(at(4), G | D), EpochEnd(at(20))]
+    assert found(TWO, both, Step(at(5), "G"), Clear(at(6), D)) == set()
+    assert found(TWO, both, Read(at(5), D), Clear(at(6), G | D)) == set()
+
+
+def test_a_leak_of_unequal_batches_is_one_fault() -> None:
+    first = [*window(4), *SPEND, *window(1, Weight("mean", 4, 3)), EpochEnd(at(20))]
+    assert found(ONE, first, window(4), SPEND) == {"GL203:11"}
 
 
 def test_windows_of_changing_size_within_an_epoch_are_not_left_over() -> None:
@@ -359,11 +390,18 @@ def test_unequal_batches_that_are_weighed_by_their_size_are_right() -> None:
     assert found(ONE, weighed, SPEND) == set()
 
 
+def test_a_window_spent_by_hand_has_no_usual_size() -> None:
+    spend = [Step(at(12), BY_HAND, cells=W), Clear(at(13), W)]
+    assert found(Declare(at(1), W), window(4), spend, window(2), spend) == set()
+
+
 def test_what_the_framework_divides_is_divided() -> None:
     theirs = Weight("mean", 1, 8, framework_divides=True)
     assert found(ONE, window(4, theirs), SPEND) == set()
     twice = Weight("mean", "n", framework_divides=True, divided_at=at(10))
     assert found(ONE, window(4, twice), SPEND) == {"GL303:10"}
+    unplaced = Weight("mean", "n", framework_divides=True)
+    assert found(ONE, window(4, unplaced), SPEND) == {"GL303:11"}
 
 
 # Law 4 ---------------------------------------------------------------------------------------
@@ -399,8 +437,21 @@ def test_a_step_without_update_is_found_at_the_step_whatever_torch_refuses_first
         Skipped(at(7), "opt", "scaler", reason="refused"),
     )
     assert found(ONE, SCALED, step, Clear(at(8), W), SCALED, refused) == {"GL403:7"}
-    again = Unscale(at(5), "opt", "scaler")
-    assert found(ONE, SCALED, step, Clear(at(8), W), SCALED, again) == {"GL403:7"}
+    unscale = Unscale(at(5), "opt", "scaler")
+    assert found(ONE, SCALED, unscale, step, Clear(at(8), W), SCALED, unscale) == {"GL403:7"}
+
+
+def test_unscaling_twice_is_found_at_the_second_call() -> None:
+    first, second = Unscale(at(5), "opt", "scaler"), Unscale(at(6), "opt", "scaler")
+    assert found(ONE, SCALED, first, second) == {"GL405:6"}
+    assert found(
+        TWO, Backward(at(4), G | D), Unscale(at(5), "G", "s"), Unscale(at(6), "D", "s")
+    ) == (set())
+
+
+def test_losses_of_two_scalers_have_two_scales() -> None:
+    other = Backward(at(5), W, scaler="other")
+    assert found(ONE, SCALED, other, Step(at(7), "opt", scaler="scaler")) == {"GL404:5"}
 
 
 def test_one_update_for_two_optimizers_is_right_and_one_between_them_is_not() -> None:
@@ -439,6 +490,15 @@ def test_a_clip_after_the_step_or_before_the_backward_has_no_effect() -> None:
     assert found(ONE, backward, step, clip, clear) == {"GL501:5"}
     assert found(ONE, clip, backward, step, clear) == {"GL501:5"}
     assert found(ONE, backward, clip, step, clear) == set()
+
+
+def test_clipping_what_the_book_does_not_know_is_not_judged() -> None:
+    assert found(ONE, Clip(at(5), frozenset({"unknown"}))) == set()
+
+
+def test_clipping_by_value_and_then_by_norm_breaks_no_law() -> None:
+    loop = [Backward(at(4), W), Clip(at(5), W), Clip(at(6), W), *SPEND]
+    assert found(ONE, loop * 2) == set()
 
 
 def test_a_norm_that_is_only_read_after_the_step_breaks_no_law() -> None:
@@ -480,6 +540,28 @@ def test_a_forgotten_layer_is_found_at_the_optimizer() -> None:
     assert found(ONE, Declare(at(2), X), loop * 3) == {"GL601:1"}
 
 
+def test_a_forgotten_layer_is_laid_to_the_optimizer_whose_loss_reaches_it() -> None:
+    loop = [
+        *[Backward(at(4), G | X), Step(at(5), "G"), Clear(at(6), G)],
+        *[Backward(at(7), D), Step(at(8), "D"), Clear(at(9), D)],
+    ]
+    assert found(TWO, Declare(at(3), X), loop * 3) == {"GL601:1"}
+
+
+def test_a_parameter_that_code_updates_by_hand_after_the_step_has_an_owner() -> None:
+    loop = [
+        *[Backward(at(4), W | X), Step(at(5), "opt"), Step(at(6), BY_HAND, cells=X)],
+        Clear(at(7), W | X),
+    ]
+    assert found(ONE, Declare(at(2), X), loop * 3, END) == set()
+
+
+def test_a_layer_that_was_frozen_in_time_needs_no_owner() -> None:
+    loop = [Backward(at(4), W), Step(at(5), "opt"), Clear(at(6), W)]
+    first = [Declare(at(2), X), Backward(at(4), W | X), *loop[1:]]
+    assert found(ONE, first, Declare(at(3), X, Traits(frozen=True)), loop * 3) == set()
+
+
 def test_leaves_that_are_no_parameters_need_no_owner() -> None:
     loop = [Backward(at(4), W | X), Step(at(5), "opt"), Clear(at(6), W)]
     assert found(ONE, Declare(at(2), X, Traits(parameter=False)), loop * 3) == set()
@@ -511,6 +593,21 @@ def test_zeros_move_a_resting_parameter_and_none_does_not() -> None:
     assert found(ONE, start, none, Backward(at(4), weight), Step(at(5), "opt")) == set()
 
 
+def test_parameters_with_a_deposit_are_meant_to_move_and_zeros_alone_move_nothing() -> None:
+    bias, zeros = frozenset({"bias"}), Clear(at(6), W, to_none=False)
+    start = [Backward(at(3), W), Step(at(5), "opt"), zeros]
+    assert found(ONE, start, Backward(at(4), W), Step(at(5), "opt", moved=W)) == set()
+    assert found(ONE, start, Backward(at(4), W - bias), Step(at(5), "opt")) == set()
+
+
+def test_an_old_gradient_of_a_trainable_parameter_is_a_missing_clear() -> None:
+    bias = frozenset({"bias"})
+    train = [Backward(at(3), W), Step(at(4), "opt"), Clear(at(5), W - bias)]
+    assert found(ONE, train, Backward(at(7), W - bias), Step(at(8), "opt", moved=bias)) == {
+        "GL101:8"
+    }
+
+
 def test_an_old_gradient_of_a_frozen_parameter_is_not_a_missing_clear() -> None:
     bias = frozenset({"bias"})
     train = [Backward(at(3), W), Step(at(4), "opt"), Clear(at(5), W - bias)]
@@ -524,6 +621,7 @@ def test_optimizers_for_one_phase_after_the_other_may_share_parameters() -> None
     loop = [Backward(at(4), W), Step(at(5), "opt"), Clear(at(6), W)]
     after = [Backward(at(7), W), Step(at(8), "later"), Clear(at(9), W)]
     assert found(ONE, loop * 3, second, after * 3) == set()
+    assert found(ONE, second, loop * 3, after * 3) == set()
     assert found(ONE, second, [*loop, *after] * 2) == {"GL605:2"}
 
 
@@ -546,6 +644,16 @@ def test_a_running_sum_of_losses_is_found_once_it_outlives_a_step() -> None:
     keep, train = Keep(at(7), "loss"), [Backward(at(4), W), *SPEND]
     assert found(ONE, [*train, keep] * 2) == {"GL701:7"}
     assert found(ONE, [*train, keep, Release(at(8), at(7))] * 3) == set()
+
+
+def test_a_state_that_outlives_a_step_and_is_not_walked_breaks_no_law() -> None:
+    keep, train = Keep(at(7), "state"), [Backward(at(4), W), *SPEND]
+    assert found(ONE, [*train, keep] * 3) == set()
+
+
+def test_another_loss_that_is_kept_for_the_first_time_breaks_no_law() -> None:
+    train = [Backward(at(4), W), *SPEND]
+    assert found(ONE, Keep(at(7), "loss"), train, Keep(at(8), "loss")) == set()
 
 
 def test_losses_added_up_and_differentiated_once_break_no_law() -> None:

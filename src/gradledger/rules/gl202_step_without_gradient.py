@@ -12,7 +12,7 @@ from gradledger.rules.rule import Rule, SeenBy, Severity
 def broken(page: Page, step: Step) -> Iterator[Breach]:
     """No cell of this optimizer holds a deposit (Law 2)."""
     groups = list(page.spent_by(step))
-    if not groups or any(cell.holdings or cell.replaced_at for _, cell in groups):
+    if not groups or any(cell.holdings for _, cell in groups):
         return
     zeros = any(cell.zeros for _, cell in groups)
     detail = "finds only zeros" if zeros else "finds no gradient in any of its parameters"

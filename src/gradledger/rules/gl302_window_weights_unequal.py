@@ -41,7 +41,7 @@ def _unequal_sizes(window: Accumulation) -> str:
 def _too_short(page: Page, optimizer: str, window: Accumulation) -> bool | None:
     """Fewer micro-batches than the divisor, although a window of that size came before."""
     account = page.account(optimizer)
-    if account is None or window.divisor < 2:
+    if account is None:
         return False
     was_full = page.counting.at_least(account.window, window.divisor)
     is_full = page.counting.at_least(window.batches(page.counting), window.divisor)

@@ -21,7 +21,7 @@ def broken(page: Page, step: Step) -> Iterator[Breach]:
         if len(scaled) < len(fresh) or len({h.deposit.scaler for h in scaled}) > 1:
             detail = "spends gradients of different scales in one step"
             yield Breach(_breaker(fresh), detail, deposited(fresh), names)
-        elif step.scaler is not None and (changed_at := scaled[0].rescaled_at):
+        elif changed_at := scaled[0].rescaled_at:
             detail = "may change the scale between a backward and the step that spends it"
             yield Breach(changed_at, detail, deposited(scaled), names)
 

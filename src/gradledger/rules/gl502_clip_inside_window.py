@@ -16,7 +16,7 @@ def broken(page: Page, clip: Clip) -> Iterator[Breach]:
         return
     for names, cell in page.among(clip.cells):
         clipped = {h.at for h in cell.fresh if h.clipped}
-        again = [h for h in cell.fresh if not h.clipped and h.batches and h.at in clipped]
+        again = [h for h in cell.fresh if not h.clipped and h.at in clipped]
         if again:
             detail = "clips a window that is not complete, once per micro-batch"
             yield Breach(clip.at, detail, deposited(again), names)

@@ -13,8 +13,7 @@ from gradledger.rules.rule import Rule, SeenBy, Severity
 def broken(page: Page, schedule: Schedule) -> Iterator[Breach]:
     """The scheduler's optimizer has never stepped (Law 5)."""
     account = page.account(schedule.optimizer)
-    # A first step that the scaler skipped is GL504: the order of the calls was right.
-    if account is not None and not (account.stepped or account.held_back):
+    if account is not None and not account.stepped:
         detail = f"moves before {schedule.optimizer} has stepped for the first time"
         yield Breach(schedule.at, detail, also("optimizer made", account.made_at))
 

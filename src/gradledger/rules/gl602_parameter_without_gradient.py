@@ -44,5 +44,4 @@ RULE = Rule(
     symptom=("a module that seems to have no effect; under DDP, an error about unused parameters"),
     on=(RunEnd,),
     broken=broken,
-    yields_to=("GL603",),
 )

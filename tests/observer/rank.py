@@ -1,0 +1,20 @@
+"""What each rank runs: observes the program, and writes down what it saw."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from pathlib import Path
+
+from tests.observer.observation import observe
+
+
+def main(path: str, kept: str) -> None:
+    """Observe the program, for whoever started the ranks to read."""
+    seen = observe(path)
+    error = None if seen.error is None else repr(seen.error)
+    Path(kept).write_bytes(pickle.dumps((seen.events, error, seen.output)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
