@@ -670,6 +670,16 @@ def test_a_state_walked_twice_is_one_fault_whatever_retains_its_graph() -> None:
     assert found(ONE, detached * 3) == {"GL703:5"}
 
 
+def test_a_backward_that_does_not_reach_the_old_state_breaks_no_law() -> None:
+    first = [Keep(at(4), "state"), Backward(at(5), W, walks=frozenset({at(4)})), *SPEND]
+    assert found(ONE, first, Backward(at(6), W), SPEND) == set()
+
+
+def test_a_graph_that_the_same_line_walks_again_is_needed() -> None:
+    again = Backward(at(4), W, retain_graph=True, walks=frozenset({at(4)}))
+    assert found(ONE, [again] * 3, SPEND) == set()
+
+
 def test_a_graph_retained_for_a_second_loss_is_needed() -> None:
     first = Backward(at(4), W, retain_graph=True)
     second = Backward(at(5), W, walks=frozenset({at(4)}))
@@ -686,6 +696,11 @@ def test_local_micro_batches_are_right_when_the_last_one_averages() -> None:
     assert found(ONE, [local, local, *SPEND]) == {"GL801:12"}
     assert found(ONE, [local, sync, local, *SPEND]) == {"GL801:12"}
     assert found(ONE, [local, sync, local, sync, *SPEND]) == {"GL802:4"}
+
+
+def test_averaging_what_is_already_averaged_is_not_averaging_each_micro_batch() -> None:
+    local, sync = Backward(at(4), W, local=True), Sync(at(5), W)
+    assert found(ONE, local, sync, sync, SPEND) == set()
 
 
 def test_replicas_that_part_for_want_of_an_average_are_one_fault() -> None:
@@ -709,6 +724,12 @@ def test_a_nan_names_its_parameter_and_its_deposit() -> None:
     assert [e.at for e in finding.evidence] == [at(4)]
 
 
+def test_a_nan_that_only_the_step_sees_is_laid_to_the_deposits_it_spends() -> None:
+    bad = Step(at(5), "opt", non_finite=frozenset({"bias"}))
+    assert found(ONE, Backward(at(4), W), bad) == {"GL901:5"}
+    assert found(ONE, Backward(at(4), W), Step(at(3), "opt"), bad) == {"GL101:5"}
+
+
 def test_what_a_swallowed_exception_left_behind_is_found_at_the_step() -> None:
     torn = [Backward(at(4), frozenset({"bias"}), partial=True), Fault(at(4))]
     assert found(ONE, torn, Backward(at(4), W), SPEND) == {"GL902:12"}
@@ -720,6 +741,11 @@ def test_a_window_short_of_its_first_batch_is_found_and_a_smaller_divisor_is_not
     assert found(ONE, window(4), SPEND, short, SPEND) == {"GL902:12"}
     weighed = [Fault(at(10)), *window(3, Weight("mean", 3, 8))]
     assert found(ONE, window(4), SPEND, weighed, SPEND) == set()
+
+
+def test_a_half_weighted_loss_after_an_exception_is_no_short_window() -> None:
+    half = [*window(1, Weight("mean", 2, 8)), *SPEND]
+    assert found(ONE, half, Fault(at(20)), half) == set()
 
 
 def test_an_exception_outside_a_window_breaks_no_law() -> None:

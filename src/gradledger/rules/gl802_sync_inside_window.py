@@ -12,7 +12,7 @@ from gradledger.rules.rule import Rule, SeenBy, Severity
 def broken(page: Page, sync: Sync) -> Iterator[Breach]:
     """Deposits of a call site are averaged on top of others that were averaged already (Law 8)."""
     for names, cell in page.among(sync.cells):
-        averaged = {h.at for h in cell.fresh if h.synced and not h.local}
+        averaged = {h.at for h in cell.fresh if h.synced}
         again = [h for h in cell.fresh if h.local and h.at in averaged]
         if again:
             detail = "averages over the ranks once per micro-batch; once per window is enough"

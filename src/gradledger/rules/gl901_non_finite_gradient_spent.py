@@ -15,7 +15,7 @@ def broken(page: Page, step: Step) -> Iterator[Breach]:
     for names, cell in page.spent_by(step):
         bad = [h for h in cell.fresh if not h.deposit.finite]
         cells = names if bad else names & step.non_finite
-        if cells and (bad or cell.fresh):
+        if cells and cell.fresh:
             detail = f"spends a NaN or an Inf, in {min(cells)} first"
             yield Breach(step.at, detail, deposited(bad or cell.fresh), cells)
 

@@ -22,7 +22,7 @@ def broken(page: Page, step: Step) -> Iterator[Breach]:
             left = list(cell.fresh)
             sure = _short_of_one(page, step.optimizer, cell)
             detail = "spends a window that an exception left short of a micro-batch"
-        if left and sure is not False:
+        if sure is not False:
             evidence = (*deposited(left), *also("broken off", cell.interrupted_at))
             yield Breach(step.at, detail, evidence, names, sure=sure is True)
 
@@ -32,7 +32,7 @@ def _short_of_one(page: Page, optimizer: str, cell: Cell) -> bool | None:
     account, window = page.account(optimizer), cell.accumulation
     if not (cell.interrupted_at and account and window and window.all_means):
         return False
-    if window.divisor < 2 or page.counting.at_least(account.window, window.divisor) is False:
+    if page.counting.at_least(account.window, window.divisor) is False:
         return False
     full = page.counting.at_least(window.batches(page.counting), window.divisor)
     return None if full is None else not full
