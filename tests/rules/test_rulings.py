@@ -548,6 +548,12 @@ def test_a_forgotten_layer_is_laid_to_the_optimizer_whose_loss_reaches_it() -> N
     assert found(TWO, Declare(at(3), X), loop * 3) == {"GL601:1"}
 
 
+def test_a_network_that_only_judges_an_image_needs_no_optimizer() -> None:
+    image = [Declare(at(1), X, Traits(parameter=False)), Own(at(2), "image", X), Declare(at(3), W)]
+    loop = [Clear(at(4), X), Backward(at(5), W | X), Step(at(6), "image")]
+    assert found(image, loop * 3, END) == set()
+
+
 def test_a_parameter_that_code_updates_by_hand_after_the_step_has_an_owner() -> None:
     loop = [
         *[Backward(at(4), W | X), Step(at(5), "opt"), Step(at(6), BY_HAND, cells=X)],

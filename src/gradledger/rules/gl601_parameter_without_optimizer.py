@@ -13,7 +13,9 @@ from gradledger.rules.rule import Rule, SeenBy, Severity
 def broken(page: Page, step: Step) -> Iterator[Breach]:
     """Once more a step spends a part of what also lands in a cell without owner (Law 6)."""
     account = page.account(step.optimizer)
-    if account is None:
+    trains_a_model = any(cell.traits.parameter for _, cell in page.owned_by(step.optimizer))
+    if account is None or not trains_a_model:
+        # Style transfer and attacks train their input: the network is only a yardstick.
         return
     for names, cell in page.groups:
         trainable = cell.traits.parameter and not cell.traits.frozen
