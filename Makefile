@@ -25,7 +25,7 @@ demo: $(STAMP)  ## Take the tour
 	@$(BIN)/gradledger demo
 
 test: $(STAMP)  ## Run the tests; PYTEST_ARGS="-k cell" picks some
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
 
 check: $(STAMP)  ## Format, lint, types, layers, and generated pages up to date
 	$(BIN)/ruff format --check .

@@ -449,6 +449,20 @@ def test_unscaling_twice_is_found_at_the_second_call() -> None:
     ) == (set())
 
 
+def test_each_scaler_unscales_and_updates_only_its_own() -> None:
+    other = [Unscale(at(5), "opt", "other"), Clip(at(6), W)]
+    assert found(ONE, SCALED, other) == {"GL401:6"}
+    update = Update(at(5), "other")
+    assert found(ONE, SCALED, update, Step(at(7), "opt", scaler="scaler")) == set()
+
+
+def test_an_update_after_both_optimizers_are_unscaled_changes_nothing_for_them() -> None:
+    both = Backward(at(4), G | D, scaler="scaler")
+    unscaled = [Unscale(at(5), "G", "scaler"), Unscale(at(6), "D", "scaler")]
+    steps = [Step(at(7), "G", scaler="scaler"), Update(at(8), "scaler"), Step(at(9), "D")]
+    assert found(TWO, both, unscaled, steps) == set()
+
+
 def test_losses_of_two_scalers_have_two_scales() -> None:
     other = Backward(at(5), W, scaler="other")
     assert found(ONE, SCALED, other, Step(at(7), "opt", scaler="scaler")) == {"GL404:5"}
@@ -530,6 +544,25 @@ def test_a_scheduler_after_a_skipped_step_is_out_of_step_even_when_cleared_first
     skipped = Skipped(at(6), "opt", "scaler")
     events = [SCALED, skipped, Update(at(7), "scaler"), Clear(at(8), W)]
     assert found(ONE, events, Schedule(at(9), "lr", "opt")) == {"GL504:9"}
+
+
+def test_a_scheduler_per_epoch_may_follow_a_last_step_that_was_skipped() -> None:
+    skipped = [SCALED, Skipped(at(6), "opt", "scaler"), Update(at(7), "scaler"), Clear(at(8), W)]
+    train = [Backward(at(4), W), Step(at(6), "opt"), Clear(at(8), W)]
+    epoch = [*train, *train, *skipped, Schedule(at(9), "cosine", "opt")]
+    assert found(ONE, epoch * 3) == set()
+
+
+def test_every_scheduler_that_moves_after_a_skipped_step_is_out_of_step() -> None:
+    skipped = [SCALED, Skipped(at(6), "opt", "scaler"), Update(at(7), "scaler"), Clear(at(8), W)]
+    two = [Schedule(at(9), "warm-up", "opt"), Schedule(at(10), "cosine", "opt")]
+    assert found(ONE, skipped, two) == {"GL504:9", "GL504:10"}
+
+
+def test_a_scheduler_after_a_step_that_happened_is_in_step_again() -> None:
+    skipped = [SCALED, Skipped(at(6), "opt", "scaler"), Update(at(7), "scaler"), Clear(at(8), W)]
+    train = [Backward(at(4), W), Step(at(6), "opt"), Clear(at(8), W)]
+    assert found(ONE, skipped, train, Schedule(at(9), "lr", "opt")) == set()
 
 
 # Law 6 ---------------------------------------------------------------------------------------
@@ -747,6 +780,17 @@ def test_a_window_short_of_its_first_batch_is_found_and_a_smaller_divisor_is_not
     assert found(ONE, window(4), SPEND, short, SPEND) == {"GL902:12"}
     weighed = [Fault(at(10)), *window(3, Weight("mean", 3, 8))]
     assert found(ONE, window(4), SPEND, weighed, SPEND) == set()
+
+
+def test_a_window_weighed_anew_after_an_exception_is_right() -> None:
+    broken_off = [*window(2, Weight("sum", 1)), Fault(at(10)), *window(1, Weight("sum", 1))]
+    assert found(ONE, broken_off, SPEND) == {"GL902:12"}
+    assert found(ONE, broken_off, Edit(at(11), W, "scale", 1 / 3), SPEND) == set()
+
+
+def test_a_window_started_again_after_an_exception_is_only_short() -> None:
+    again = [Fault(at(10)), Clear(at(10), W), *window(3)]
+    assert found(ONE, window(4), SPEND, again, SPEND) == {"GL302:11"}
 
 
 def test_a_half_weighted_loss_after_an_exception_is_no_short_window() -> None:

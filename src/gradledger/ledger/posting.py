@@ -148,7 +148,7 @@ def _(event: Update, page: Page) -> Page:
     page = page.with_scaler(replace(page.scaler(event.scaler), unscaled=(), stepped=()))
 
     def change(holding: Holding) -> Holding:
-        if holding.scaled and holding.deposit.scaler == event.scaler and not holding.skipped:
+        if holding.scaled and holding.deposit.scaler == event.scaler:
             return replace(holding, rescaled_at=event.at)
         return holding
 
@@ -170,9 +170,7 @@ def _(event: Clip, page: Page) -> Page:
 @post.register
 def _(event: Schedule, page: Page) -> Page:
     log = page.scheduler(event.scheduler, event.optimizer)
-    page = page.with_scheduler(replace(log, ahead=True))
-    account = page.account(event.optimizer)
-    return page.with_account(replace(account, held_back=False)) if account else page
+    return page.with_scheduler(replace(log, ahead=True))
 
 
 @post.register
@@ -194,7 +192,6 @@ def _(event: Step, page: Page) -> Page:
         return replace(
             cell.mapped((h.spent(event.optimizer, event.at) for h in cell.holdings), page.counting),
             spent_sites=cell.spent_sites | {h.at for h in cell.fresh},
-            interrupted_at=None,
             # Who updates a parameter by hand is its owner from then on.
             owners=cell.owners or frozenset({event.optimizer}),
         )

@@ -129,6 +129,6 @@ def _alike(asked: str) -> list[Rule]:
 
     scores = {rule.code: nearness(rule) for rule in CATALOGUE}
     best = max(scores.values())
-    if best < 0.6:
+    if best < 0.5:
         return []
     return [rule for rule in CATALOGUE if scores[rule.code] >= best - 0.05][:4]

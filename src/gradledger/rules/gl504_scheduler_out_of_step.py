@@ -11,15 +11,17 @@ from gradledger.rules.rule import Rule, SeenBy, Severity
 
 
 def broken(page: Page, schedule: Schedule) -> Iterator[Breach]:
-    """It moves a second time in one open window, or right after a step that was skipped (Law 5)."""
+    """It moves on, its optimizer has not, and a step was skipped or is still to come (Law 5)."""
     account = page.account(schedule.optimizer)
-    if account is not None and account.held_back:
+    if account is None:
+        return
+    ahead = page.scheduler(schedule.scheduler, schedule.optimizer).ahead
+    waiting = [h for _, cell in page.owned_by(schedule.optimizer) for h in cell.fresh]
+    if account.held_back and (ahead or not account.stepped):
         yield Breach(schedule.at, "moves although the scaler skipped the step")
-    elif page.scheduler(schedule.scheduler, schedule.optimizer).ahead:
-        waiting = [h for _, cell in page.owned_by(schedule.optimizer) for h in cell.fresh]
-        if waiting:
-            detail = f"moves again although {schedule.optimizer} has not stepped since"
-            yield Breach(schedule.at, detail, deposited(waiting[:1]))
+    elif ahead and waiting:
+        detail = f"moves again although {schedule.optimizer} has not stepped since"
+        yield Breach(schedule.at, detail, deposited(waiting[:1]))
 
 
 RULE = Rule(
