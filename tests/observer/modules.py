@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from gradledger.ledger.events import Keep, Release, Replace
+from gradledger.ledger.places import Place
 from tests.observer.backwards import BEHIND_STATE, REPLICA, STATE, State
 from tests.observer.graphs import mark, marks, nodes, tensors
 from tests.observer.journal import Journal
@@ -23,6 +24,8 @@ class Modules:
         self._depth = 0
         self._states: dict[int, State] = {}
         """For each module whose last call gave back a state with a graph, that state."""
+        self._at: dict[Place, State] = {}
+        """The latest state that was given back at a place, by whatever module."""
 
     def watch(self, patches: Patches) -> None:
         """Observe all modules until the patches are closed."""
@@ -56,7 +59,12 @@ class Modules:
     def _keep(self, module: nn.Module, result: tuple[Any, ...]) -> None:
         given = [state for state in tensors(result[1:]) if state.grad_fn is not None]
         if given:
-            state = self._states[id(module)] = State(self.journal.here())
+            here = self.journal.here()
+            before = self._at.get(here)
+            if before and not any(before in marks(node, STATE) for node in nodes(given)):
+                # Another module was called here, or this one anew: nothing is built on the old one.
+                self.journal.post(Release(here, here))
+            state = self._states[id(module)] = self._at[here] = State(here)
             for part in given:
                 mark(part.grad_fn, STATE, state)
             for node in nodes(given):

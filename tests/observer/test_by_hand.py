@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from gradledger.ledger.events import (
     BY_HAND,
     Backward,
@@ -163,3 +165,18 @@ def test_a_sum_is_kept_until_it_is_overwritten_and_walked_by_its_backward(loop: 
     assert [e.kept.line for e in seen.events if isinstance(e, Release)] == [11, 9]
     walks = [event.walks for event in seen.events if isinstance(event, Backward)]
     assert [{place.line for place in walked} for walked in walks] == [{9}, {9}]
+
+
+def test_states_that_two_modules_give_back_at_one_line_are_not_built_on_each_other(
+    loop: Observe,
+) -> None:
+    seen = loop("""
+        nets = [torch.nn.LSTM(3, 3), torch.nn.LSTM(3, 3)]
+        for _ in range(2):
+            for net in nets:
+                output, state = net(torch.ones(1, 3))
+                output.mean().backward()
+    """)
+    fates = [type(e).__name__ for e in seen.events if isinstance(e, Keep | Release | Backward)]
+    in_turn = [fate for fate, _ in groupby(fates)]
+    assert in_turn == ["Keep", "Backward", *["Release", "Keep", "Backward"] * 3]
