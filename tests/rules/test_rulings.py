@@ -553,6 +553,18 @@ def test_a_scheduler_per_epoch_may_follow_a_last_step_that_was_skipped() -> None
     assert found(ONE, epoch * 3) == set()
 
 
+def test_a_scheduler_per_step_that_ignores_a_skipped_step_is_out_of_step() -> None:
+    schedule = Schedule(at(9), "lr", "opt")
+    skipped = [SCALED, Skipped(at(6), "opt", "scaler"), Update(at(7), "scaler"), Clear(at(8), W)]
+    train = [Backward(at(4), W), Step(at(6), "opt"), Clear(at(8), W)]
+    assert found(ONE, train, schedule, skipped, schedule) == {"GL504:9"}
+
+
+def test_a_scheduler_that_is_wound_on_between_windows_is_not_judged() -> None:
+    train = [Backward(at(4), W), Step(at(6), "opt"), Clear(at(8), W)]
+    assert found(ONE, train, [Schedule(at(9), "lr", "opt")] * 3, train) == set()
+
+
 def test_every_scheduler_that_moves_after_a_skipped_step_is_out_of_step() -> None:
     skipped = [SCALED, Skipped(at(6), "opt", "scaler"), Update(at(7), "scaler"), Clear(at(8), W)]
     two = [Schedule(at(9), "warm-up", "opt"), Schedule(at(10), "cosine", "opt")]
@@ -773,6 +785,7 @@ def test_what_a_swallowed_exception_left_behind_is_found_at_the_step() -> None:
     torn = [Backward(at(4), frozenset({"bias"}), partial=True), Fault(at(4))]
     assert found(ONE, torn, Backward(at(4), W), SPEND) == {"GL902:12"}
     assert found(ONE, torn, Clear(at(6), W), Backward(at(4), W), SPEND) == set()
+    assert found(ONE, torn[:1], SPEND) == {"GL902:12"}
 
 
 def test_a_window_short_of_its_first_batch_is_found_and_a_smaller_divisor_is_not() -> None:
