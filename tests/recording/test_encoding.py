@@ -3,7 +3,8 @@ from __future__ import annotations
 import math
 import sqlite3
 import types
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
@@ -64,14 +65,18 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
     return st.builds(hint, **{name: values(hints[name]) for name in hint.fields})
 
 
-def rows_of(interning: Interning) -> Rows:
+@contextmanager
+def rows_of(interning: Interning) -> Iterator[Rows]:
     """The interned rows, in a real database."""
     connection = sqlite3.connect(":memory:")
     connection.executescript(CREATE)
     for table, rows in interning.new.items():
         for row in rows:
             connection.execute(f"INSERT INTO {table} VALUES ({','.join('?' * len(row))})", row)
-    return Rows(connection)
+    try:
+        yield Rows(connection)
+    finally:
+        connection.close()
 
 
 @pytest.mark.parametrize("kind", event_types().values(), ids=lambda kind: kind.__name__)
@@ -81,8 +86,7 @@ def test_every_event_comes_back_exactly(kind: type[Event], data: st.DataObject) 
     event = data.draw(values(kind))
     interning = Interning()
     id = interning.fact(event)
-    rows = rows_of(interning)
-    with closing(rows._connection):
+    with rows_of(interning) as rows:
         returned = rows.fact(id)
     assert returned == event
     assert type(returned) is kind
@@ -93,8 +97,7 @@ def test_every_event_comes_back_exactly(kind: type[Event], data: st.DataObject) 
 def test_evidence_comes_back_exactly(evidence: tuple[Evidence, ...]) -> None:
     interning = Interning()
     stored = encode_evidence(evidence, interning)
-    rows = rows_of(interning)
-    with closing(rows._connection):
+    with rows_of(interning) as rows:
         assert decode_evidence(stored, rows) == evidence
 
 
@@ -102,8 +105,7 @@ def test_evidence_comes_back_exactly(evidence: tuple[Evidence, ...]) -> None:
 def test_a_factor_that_is_no_number_is_valid_json_and_comes_back(factor: float) -> None:
     interning = Interning()
     id = interning.fact(Edit(AT, frozenset(), "scale", factor))
-    rows = rows_of(interning)
-    with closing(rows._connection):
+    with rows_of(interning) as rows:
         assert rows._connection.execute("SELECT json_valid(payload) FROM facts").fetchone() == (1,)
         event = rows.fact(id)
     assert isinstance(event, Edit)
@@ -142,14 +144,13 @@ def test_an_annotation_without_an_encoding_is_our_own_bug_and_named() -> None:
     [("Teleport", "{}", "the event Teleport"), ("Batch", '{"size": 3}', r"Batch\.size")],
 )
 def test_what_a_newer_version_added_is_named(kind: str, payload: str, named: str) -> None:
-    with pytest.raises(UnknownToThisVersion, match=named):
-        decode_event(kind, AT, payload, rows_of(Interning()))
+    with rows_of(Interning()) as rows, pytest.raises(UnknownToThisVersion, match=named):
+        decode_event(kind, AT, payload, rows)
 
 
 def test_a_field_that_an_older_version_lacked_has_its_default() -> None:
     interning = Interning()
     cells = interning.cells(frozenset({"w"}))
-    rows = rows_of(interning)
-    with closing(rows._connection):
+    with rows_of(interning) as rows:
         clear = decode_event("Clear", AT, f'{{"cells":{cells}}}', rows)
     assert encode_event(clear, interning) == '{"cells":1,"to_none":true}'
