@@ -11,7 +11,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from gradledger.ledger import Breach, Page, Place, post
-from gradledger.ledger.events import Backward, Batch, Clear, Event, Own, Step, Weight
+from gradledger.ledger.events import Backward, Batch, Clear, Edit, Event, Own, Step, Weight
 from gradledger.rules import CATALOGUE, YIELDS_TO, judge
 from gradledger.static import (
     Branch,
@@ -80,7 +80,7 @@ def compare(program: Program, seeds: list[int], interpreter: Interpreter) -> Non
 def test_what_happens_is_possible_and_what_is_certain_happens(
     program: Program, seeds: list[int]
 ) -> None:
-    compare(program, seeds, Interpreter(judge, stops=STOPS, most_paths=300))
+    compare(program, seeds, Interpreter(judge, stops=STOPS, most_visits=6000))
 
 
 class OneRoundOnly(Interpreter):
@@ -103,7 +103,7 @@ def test_a_broken_fixpoint_is_noticed(broken: type[Interpreter]) -> None:
     @given(programs, st.lists(st.integers(0, 10**6), min_size=4, max_size=4))
     @settings(max_examples=1500, deadline=None, database=None, report_multiple_bugs=False)
     def comparison(program: Program, seeds: list[int]) -> None:
-        compare(program, seeds, broken(judge, stops=STOPS, most_paths=300))
+        compare(program, seeds, broken(judge, stops=STOPS, most_visits=6000))
 
     with pytest.raises(AssertionError):
         comparison()
@@ -197,8 +197,15 @@ def test_too_many_paths_are_refused_by_name_and_not_followed_for_ever() -> None:
     steps = [Do(Clear(at(100 + i), frozenset({f"p{i}"}))) for i in range(20)]
     deposits = [Do(Backward(at(200 + i), frozenset({f"p{i}"}))) for i in range(20)]
     forks = tuple(Branch(a, b) for a, b in zip(steps, deposits, strict=True))
-    with pytest.raises(TooManyPaths, match=r"more than 1000 different pages at train\.py"):
-        Interpreter(judge, most_paths=1000).run(Sequence(forks))
+    with pytest.raises(TooManyPaths, match=r"more than 1000 pages to follow, at train\.py"):
+        Interpreter(judge, most_visits=1000).run(Sequence(forks))
+
+
+def test_a_loop_with_one_new_page_in_every_round_is_given_up_too() -> None:
+    halved = Do(Edit(at(5), CELLS, "scale", 0.5))
+    mean = Do(Backward(at(4), CELLS, Weight("mean", 1)))
+    with pytest.raises(TooManyPaths, match=r"at train\.py:5"):
+        Interpreter(judge, most_visits=500).run(Sequence((OWN, mean, Loop(halved))))
 
 
 def test_loops_are_followed_only_as_long_as_they_show_something_new() -> None:

@@ -41,17 +41,18 @@ START: Paths = frozenset({(Page(counting=SATURATING), frozenset())})
 
 
 class TooManyPaths(GradledgerError):
-    """The program has more different pages at one point than is worth following: it is unknown."""
+    """There is more to follow in the program than is worth the time: it is unknown."""
 
 
 class Interpreter:
     """Runs a program on all paths at once, and remembers what each event met."""
 
     def __init__(
-        self, judge: Judge, *, stops: Collection[str] = frozenset(), most_paths: int = 20_000
+        self, judge: Judge, *, stops: Collection[str] = frozenset(), most_visits: int = 50_000
     ) -> None:
         self._stops = frozenset(stops)
-        self._most_paths = most_paths
+        self._most_visits = most_visits
+        self._visits = 0
         self._met: defaultdict[Visit, set[Path]] = defaultdict(set)
         self._sure: defaultdict[Visit, defaultdict[Fault, set[Path]]] = defaultdict(
             lambda: defaultdict(set)
@@ -107,6 +108,10 @@ class Interpreter:
                 )
 
     def _do(self, event: Event, paths: Paths, visit: Visit) -> Paths:
+        # Of all events together: a loop may go round for very long with one new page each time.
+        self._visits += len(paths)
+        if self._visits > self._most_visits:
+            raise TooManyPaths(f"more than {self._most_visits} pages to follow, at {event.at}")
         after: set[Path] = set()
         for path in paths:
             page, facts = path
@@ -120,8 +125,6 @@ class Interpreter:
                     on.add(path)
             if not any(rule in self._stops and breach.sure for rule, breach in breaches):
                 after.add((next_page, facts))
-        if len(after) > self._most_paths:
-            raise TooManyPaths(f"more than {self._most_paths} different pages at {event.at}")
         return frozenset(after)
 
     def _branch(self, branch: Branch, paths: Paths, visit: Visit) -> Paths:
