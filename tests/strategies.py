@@ -222,9 +222,9 @@ LOOPS: dict[str, tuple[Event, ...]] = {
         Backward(_line(111), frozenset({"g.weight"})),
         Step(_line(112), "G", moved=frozenset({"g.bias"})),
         Clear(_line(113), G, to_none=False),
-        Backward(_line(114), frozenset({"d.weight"})),
-        Step(_line(115), "D"),
-        Clear(_line(116), D),
+        Backward(_line(114), frozenset({"g.bias"})),
+        Step(_line(115), "G", moved=frozenset({"g.weight"})),
+        Clear(_line(116), G, to_none=False),
     ),
     "new head": (
         Replace(_line(121), frozenset({"g.bias"}), by=X),
