@@ -8,6 +8,7 @@ import warnings
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch._dynamo  # the first optimizer would load it, line by line under observation
@@ -37,6 +38,8 @@ class Observation:
     events: tuple[Event, ...]
     error: BaseException | None
     output: str
+    left: dict[str, Any]
+    """What the program's names stood for at its end."""
 
 
 def observe(path: str | Path) -> Observation:
@@ -48,6 +51,7 @@ def observe(path: str | Path) -> Observation:
     journal = Journal(script)
     output = io.StringIO()
     error: BaseException | None = None
+    left: dict[str, Any] = {}
     with (
         torch.random.fork_rng(),
         warnings.catch_warnings(),
@@ -60,11 +64,11 @@ def observe(path: str | Path) -> Observation:
         torch.set_num_threads(1)
         _watch_all(journal, patches)
         try:
-            runpy.run_path(script.path, run_name="__main__")
+            left = runpy.run_path(script.path, run_name="__main__")
         except BaseException as raised:
             error = raised
     _close(journal, error)
-    return Observation(tuple(journal.events), error, output.getvalue())
+    return Observation(tuple(journal.events), error, output.getvalue(), left)
 
 
 def _watch_all(journal: Journal, patches: Patches) -> None:

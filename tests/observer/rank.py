@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import sys
 from pathlib import Path
@@ -14,6 +15,9 @@ def main(path: str, kept: str) -> None:
     seen = observe(path)
     error = None if seen.error is None else repr(seen.error)
     Path(kept).write_bytes(pickle.dumps((seen.events, error, seen.output)))
+    # The program's models are still there. To take them down after their process group waits, now
+    # and then, for a thread that waits for us.
+    os._exit(0)
 
 
 if __name__ == "__main__":
