@@ -22,9 +22,9 @@ def before_the_example(rule: Rule) -> list[Section]:
     if rule.stops:
         sections.append(
             (
-                "PyTorch raises here",
-                "The program stops at the marked line with PyTorch's own error. gradledger says "
-                "what led to it.",
+                "It ends the program",
+                "The marked line raises, and nothing after it happens. gradledger says what led "
+                "to it.",
             )
         )
     if rule.yields_to:

@@ -65,6 +65,6 @@ class Rule(Value):
     yields_to: tuple[str, ...] = ()
     """Rules that name the cause, where this one at the same place is only its symptom."""
     stops: bool = False
-    """torch itself raises here: nothing after it happens."""
+    """An exception is raised here, by torch or by Python: nothing after it happens."""
     show_possible: bool = False
     """A possible finding is nearly always real, so `check` shows it without being asked."""
