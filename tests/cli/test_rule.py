@@ -95,7 +95,7 @@ def test_an_explanation_has_every_text_of_the_rule_and_both_marks(
         assert " ".join(text.split())[1:] in said
     for cause in rule.yields_to:
         assert cause in said
-    assert ("PyTorch raises here" in said) == rule.stops
+    assert ("It ends the program" in said) == rule.stops
 
 
 @every_rule

@@ -88,7 +88,7 @@ def test_writing_removes_the_page_of_a_rule_that_is_gone_and_nothing_else(folder
 def test_a_page_has_all_its_parts_in_order(rule: Rule) -> None:
     headings = re.findall(r"^#+ (.+)$", _without_code(page(rule)), re.MULTILINE)
     assert headings[0] == f"{rule.code}: {rule.name}"
-    extra = ["PyTorch raises here"] * rule.stops + ["What it yields to"] * bool(rule.yields_to)
+    extra = ["It ends the program"] * rule.stops + ["What it yields to"] * bool(rule.yields_to)
     assert headings[1:] == [
         *("What it says", "What breaks it", "Why it matters", "What you see"),
         *extra,
