@@ -140,7 +140,9 @@ class Script:
             if code not in self._positions:
                 self._positions[code] = list(code.co_positions())
             return self._positions[code][instruction // 2]
-        raise NotImplementedError
+        raise RuntimeError(
+            "the observer needs Python 3.11: before, code does not say where calls begin"
+        )
 
 
 def _last_line(statement: ast.stmt) -> int:

@@ -18,7 +18,7 @@ COMMANDS: dict[str, ModuleType] = {"rules": rules, "rule": rule, "demo": demo, "
 _HIDDEN = {"run"}
 """Commands that only say why they can't be had."""
 
-DONE, FAILED, INTERRUPTED, PIPE_CLOSED = 0, 2, 130, 141
+FAILED, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
 
 
 class UsageError(GradledgerError):

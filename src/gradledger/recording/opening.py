@@ -45,7 +45,7 @@ def _look_at_the_file(path: Path) -> None:
             start = file.read(len(MAGIC))
     except FileNotFoundError:
         raise RecordingError(
-            f"{path} does not exist. Record a run with `gradledger run --record {path} train.py`."
+            f"{path} does not exist. Name a file that a Recorder has written."
         ) from None
     except IsADirectoryError:
         raise RecordingError(f"{path} is a directory. Name one of the recordings in it.") from None
@@ -62,7 +62,7 @@ def _look_at_the_file(path: Path) -> None:
     if start != MAGIC:
         raise RecordingError(
             f"{path} is not a recording: it does not start like a SQLite file. Name a file that "
-            "`gradledger run --record` wrote."
+            "a Recorder has written."
         )
 
 
@@ -75,7 +75,7 @@ def _look_at_the_identity(path: Path, connection: sqlite3.Connection) -> None:
     if application != APPLICATION_ID:
         raise RecordingError(
             f"{path} is not a recording: it is a SQLite file of another program. Name a file that "
-            "`gradledger run --record` wrote."
+            "a Recorder has written."
         )
     if version > VERSION:
         raise RecordingError(
