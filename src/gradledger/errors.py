@@ -19,5 +19,33 @@ class UnknownRuleError(GradledgerError, LookupError):
     """No rule has this code or name."""
 
 
+class OptionError(GradledgerError, ValueError):
+    """An argument that can't be, alone or together with another."""
+
+
+class LossError(GradledgerError, ValueError):
+    """A loss, or its number of items, from which no gradient can be had."""
+
+
+class MisuseError(GradledgerError, RuntimeError):
+    """A law would be broken: something was done to gradients behind the Stepper's back."""
+
+
+class NonFiniteGradient(GradledgerError, RuntimeError):
+    """A window holds NaN or Inf. It was not spent: weights and moments are as they were."""
+
+
+class TornUpdateError(GradledgerError, RuntimeError):
+    """Some parameters were updated and others were not, and it can't be undone."""
+
+
+class CheckpointError(GradledgerError):
+    """A checkpoint can't be written, or can't be read, or does not fit. Nothing was changed."""
+
+
+class StepperWarning(UserWarning):
+    """Something that the Stepper dealt with, and that a person wants to know."""
+
+
 class InternalError(RuntimeError):
     """A bug in gradledger itself, never the user's fault. Please report it."""
