@@ -6,19 +6,39 @@ keeps the books. Importing it patches nothing and does not load torch.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gradledger.errors import (
+    CheckpointError,
     GradledgerError,
     InternalError,
+    LossError,
     MissingTorchError,
+    MisuseError,
+    NonFiniteGradient,
+    OptionError,
     RecordingError,
+    StepperWarning,
+    TornUpdateError,
     UnknownRuleError,
 )
 
+if TYPE_CHECKING:
+    from gradledger.engine import Stepper
+
 __all__ = [
+    "CheckpointError",
     "GradledgerError",
     "InternalError",
+    "LossError",
     "MissingTorchError",
+    "MisuseError",
+    "NonFiniteGradient",
+    "OptionError",
     "RecordingError",
+    "Stepper",
+    "StepperWarning",
+    "TornUpdateError",
     "UnknownRuleError",
     "__version__",
 ]
@@ -36,4 +56,8 @@ def __getattr__(name: str) -> object:
         from gradledger.torch_extra import require_torch
 
         require_torch("gradledger.Stepper")
+        from gradledger.engine import Stepper
+
+        globals()[name] = Stepper  # the next look finds it without coming here
+        return Stepper
     raise AttributeError(f"module 'gradledger' has no attribute {name!r}")

@@ -1,0 +1,97 @@
+"""How much a window holds: its norm, whether it is finite, and the one multiplication."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import hypot, isfinite
+
+import torch
+from torch import Tensor
+
+from gradledger.engine.packs import LOW_PRECISION
+
+
+class Amounts:
+    """The sums of a window in portions, each of which is clipped by itself (usually one)."""
+
+    def __init__(
+        self,
+        portions: Sequence[list[Tensor]],
+        limits: Sequence[float | None],
+        factor: float,
+        *,
+        measured: bool,
+    ) -> None:
+        self._portions = portions
+        self._limits = limits
+        self._factor = factor
+        """Divides by the window's weight, and unscales."""
+        self._norms: list[Tensor | float] = []
+        if measured:
+            self._norms = [_norm(portion) for portion in portions]
+
+    def finite(self) -> bool:
+        """Whether there is no NaN and no Inf. Waits for the device."""
+        self._norms = [float(norm) for norm in self._norms]
+        if all(map(isfinite, self._norms)):
+            return True
+        # The norm of large but finite numbers can overflow: look at the numbers themselves.
+        if not all(bool(torch.isfinite(t).all()) for portion in self._portions for t in portion):
+            return False
+        self._norms = [float(_norm(portion, torch.float64)) for portion in self._portions]
+        return True
+
+    def settle(self, clip_value: float | None) -> None:
+        """Divides, unscales and clips: each number is multiplied once."""
+        factor = self._factor
+        for which, (portion, limit) in enumerate(zip(self._portions, self._limits, strict=True)):
+            if limit is not None:
+                _multiply(portion, factor * _shrink(self._norms[which] * factor, limit))
+            else:
+                _multiply(portion, factor)
+            if clip_value is not None:
+                torch._foreach_clamp_min_(portion, -clip_value)
+                torch._foreach_clamp_max_(portion, clip_value)
+
+    def norm(self) -> float | None:
+        """The norm of it all, divided and unscaled, before clipping. Waits for the device.
+
+        None where nobody had a use for it when the window was spent.
+        """
+        if not self._norms:
+            return None
+        return hypot(*(float(norm) for norm in self._norms)) * self._factor
+
+
+def _norm(tensors: list[Tensor], dtype: torch.dtype | None = None) -> Tensor:
+    """Of all of them together, on the device of the first."""
+    if not tensors:
+        return torch.zeros(())
+    norms: Sequence[Tensor]
+    if dtype is None and not any(t.dtype in LOW_PRECISION for t in tensors):
+        norms = torch._foreach_norm(tensors)
+    else:
+        # In 16 bits, the norm would overflow before any of the numbers does.
+        norms = [torch.linalg.vector_norm(t, dtype=dtype or torch.float32) for t in tensors]
+    if len(norms) == 1:
+        return norms[0]
+    device = norms[0].device
+    widest = torch.float64 if any(n.dtype is torch.float64 for n in norms) else torch.float32
+    total: Tensor = torch.linalg.vector_norm(torch.stack([n.to(device, widest) for n in norms]))
+    return total
+
+
+def _shrink(norm: Tensor | float, limit: float) -> Tensor | float:
+    """As `torch.nn.utils.clip_grad_norm_` has it."""
+    coefficient = limit / (norm + 1e-6)
+    if isinstance(coefficient, Tensor):
+        return coefficient.clamp(max=1.0)
+    return min(coefficient, 1.0)
+
+
+def _multiply(tensors: list[Tensor], by: Tensor | float) -> None:
+    if isinstance(by, Tensor):
+        for t in tensors:
+            t.mul_(by.to(t.device))
+    elif by != 1.0 and tensors:
+        torch._foreach_mul_(tensors, by)

@@ -1,0 +1,290 @@
+"""The cycle of a window: micro-batches begin, deposit or fail, and the full window is spent."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Protocol
+from weakref import ref
+
+import torch
+from torch import Tensor
+from torch.optim.lr_scheduler import LRScheduler
+
+from gradledger.engine.options import Options
+from gradledger.engine.ownership import Ownership
+from gradledger.engine.packing import Packing
+from gradledger.engine.places import outside
+from gradledger.engine.scaling import Scaling
+from gradledger.engine.skips import Skip
+from gradledger.engine.spending import Closure, Spending
+from gradledger.engine.sums import Sums
+from gradledger.engine.trees import rows
+from gradledger.engine.window import MicroBatch, Window
+from gradledger.errors import LossError, MisuseError, NonFiniteGradient, StepperWarning
+
+
+class Closures(Protocol):
+    """Who can compute the gradient of the open window again."""
+
+    def closure(self) -> Closure:
+        """Does so, and gives the loss."""
+
+    def forget(self) -> None:
+        """The window is over."""
+
+
+class Cycle:
+    """Where a Stepper is in its window, and the only one that moves it on."""
+
+    def __init__(
+        self,
+        ownership: Ownership,
+        packing: Packing,
+        scaling: Scaling,
+        schedulers: Sequence[LRScheduler],
+        options: Options,
+    ) -> None:
+        self.ownership = ownership
+        self.packing = packing
+        self.scaling = scaling
+        self.schedulers = schedulers
+        self.options = options
+        self.window = Window(options.accumulate)
+        self.sums = Sums(packing)
+        self.spending = Spending(ownership, packing, self.sums, scaling, options)
+        for guard in self.spending.guards.values():
+            guard.window = self.window
+        self.closures: Closures | None = None
+        """For an optimizer that evaluates the loss itself."""
+        self.turn: MicroBatch | None = None
+        self.updates = 0
+        self.skipped = 0
+        self.dropped = 0
+        self.last_skip: Skip | None = None
+        self._last_loss: ref[Tensor] | None = None
+        self._device = torch.device("cpu")
+        self.itemless = False
+        self._rows: int | None = None
+        self._unequal_told = False
+
+    # Turns of the loop ----------------------------------------------------------------------
+
+    def begin_turn(self, batch: object = None, *, drawn: bool = True) -> None:
+        """A micro-batch begins."""
+        self.turn = MicroBatch(drawn)
+        if self.window.size > 1:
+            self.turn.rows = rows(batch) if drawn else None
+            if self.window.begun == 0:
+                self._rows = None
+        self.window.begun += 1
+
+    def end_turn(self) -> bool:
+        """The loop goes on to another; False if there was none. A full window is spent."""
+        turn, self.turn = self.turn, None
+        if turn is None:
+            return False
+        if not turn.complete:
+            self.fault()
+        if self.window.full:
+            self.finish()
+        return True
+
+    def fail_draw(self) -> None:
+        """The data raised an exception: a micro-batch that failed before it began."""
+        self.begin_turn()
+        self.end_turn()
+
+    def end_pass(self) -> None:
+        """The data has ended, and with it the window."""
+        self.finish()
+
+    def fault(self) -> None:
+        """A micro-batch brought nothing, or not all: it leaves no trace, or takes all with it."""
+        self.ownership.clear()
+        if self.turn is not None and self.turn.pending:
+            self.turn.pending, self.turn.torn = False, True
+        if self.options.on_fault == "drop":
+            self.window.dropped = True
+
+    # Deposits ---------------------------------------------------------------------------------
+
+    def enter_turn(self) -> MicroBatch:
+        """The micro-batch that goes on now; raises MisuseError if it has had its deposit.
+
+        Without `over`, a new one begins.
+        """
+        turn = self.turn
+        if turn is not None and turn.torn:
+            raise MisuseError(
+                "this micro-batch has failed: what its earlier losses deposited is gone, and the "
+                "rest alone would be half of it. Go on with the next one."
+            )
+        if turn is not None and turn.drawn and turn.complete:
+            raise MisuseError(
+                "this micro-batch has had its backward(). If it has several losses, pass more=True "
+                "with all but the last; if it has more data, let stepper.over() draw it."
+            )
+        if turn is None or not (turn.drawn or turn.pending):
+            self.end_turn()
+            self.begin_turn(drawn=False)
+        assert self.turn is not None
+        return self.turn
+
+    def walk_back(self, loss: Tensor, *, retain_graph: bool = False) -> None:
+        """One backward, into the owner's cells and nowhere else. If it fails, they are empty."""
+        if self._last_loss is not None and self._last_loss() is loss:
+            raise MisuseError(
+                "this loss has been through backward() already: it would count twice. Compute it "
+                "anew, or take one of the two calls out."
+            )
+        if self.ownership.changed():
+            self.sums.settle_all()
+        inputs = self.ownership.trainable
+        if not inputs:
+            raise LossError("every parameter of the optimizer is frozen: nothing can be trained.")
+        if self.turn is None or not self.turn.pending:
+            self._check_cells_are_empty(inputs)
+        self._device = loss.device
+        try:
+            torch.autograd.backward(
+                (self.scaling.apply(loss),), retain_graph=retain_graph, inputs=inputs
+            )
+        except BaseException as error:
+            self.ownership.clear()
+            if isinstance(error, RuntimeError) and "second time" in str(error):
+                _advise(error)
+            raise
+        self._last_loss = ref(loss)
+
+    def complete_turn(self) -> bool:
+        """The micro-batch has its deposits. A full window is spent; whether that made an update."""
+        assert self.turn is not None
+        self.turn.complete, self.turn.pending = True, False
+        return self.window.full and self.finish()
+
+    def deposit(self, loss: Tensor, items: float | None) -> None:
+        """Moves what the cells hold into the window."""
+        window = self.window
+        amount = self._amount(items)
+        try:
+            weight = window.weigh(amount) * self.scaling.correction(self._device)
+            found = self.sums.add(weight, widen=window.size > 1)
+        except BaseException:
+            # An interrupt between two sums: which of them have it can't be told any more.
+            window.dropped = True
+            self.ownership.clear()
+            raise
+        if not found:
+            raise LossError(
+                "the loss reaches no parameter of this Stepper's optimizer, so nothing was "
+                "deposited. Is it another net's loss, or was the net's output detached?"
+            )
+        window.losses.append((window.begun - 1, loss.detach()))
+        window.add(amount)
+
+    def _amount(self, items: float | None) -> float:
+        if self.window.deposits and (items is None) != self.itemless:
+            raise LossError(
+                "some micro-batches of this window came with items and some without: they can't be "
+                "weighed against each other. Pass items with every backward()."
+            )
+        self.itemless = items is None
+        if items is not None:
+            return items
+        self._compare_rows()
+        return 1.0
+
+    def _compare_rows(self) -> None:
+        """Nobody said how many items there are: says so once, where they are seen to differ."""
+        here = self.turn.rows if self.turn is not None else None
+        if here is None or self._unequal_told:
+            return
+        if self._rows is not None and here != self._rows:
+            self._unequal_told = True
+            warnings.warn(
+                f"micro-batches of {self._rows} and of {here} rows weigh the same in one window, "
+                "so the update is not that of the big batch. Pass items: "
+                "stepper.backward(loss, items=len(y)).",
+                StepperWarning,
+                stacklevel=outside(),
+            )
+        self._rows = here
+
+    def _check_cells_are_empty(self, cells: Sequence[Tensor]) -> None:
+        for p in cells:
+            if p.grad is not None:
+                name = self.ownership.names()[id(p)]
+                raise MisuseError(
+                    f"{name} holds a gradient that did not come through this Stepper. If its loss "
+                    "is meant to count, pass it to stepper.backward(); if not, clear it with "
+                    "optimizer.zero_grad() first."
+                )
+
+    # The end of a window ----------------------------------------------------------------------
+
+    def finish(self) -> bool:
+        """Ends the window: spends what it holds. Whether an update was made."""
+        window = self.window
+        try:
+            if window.dropped:
+                self.dropped += 1
+            if not window.open:
+                return False
+            closure = None if self.closures is None else self.closures.closure()
+            skip = self.spending.spend(window, self._device, self.updates, closure)
+        finally:
+            self.forget()
+        if skip is not None:
+            self._tell(skip)
+            return False
+        self.count_update()
+        return True
+
+    def count_update(self) -> None:
+        """An update was made."""
+        self.updates += 1
+        for scheduler in self.schedulers:
+            scheduler.step()
+        if self.packing.stale:
+            self.packing.build()
+
+    def forget(self) -> None:
+        """Empties the window."""
+        self.window.restart()
+        self.sums.forget()
+        self.scaling.forget()
+        if self.closures is not None:
+            self.closures.forget()
+
+    def drop(self) -> None:
+        """Gives up what the window holds."""
+        if self.window.open:
+            self.dropped += 1
+        self.ownership.clear()
+        if self.turn is not None:
+            self.turn.complete, self.turn.pending = True, False
+        self.forget()
+
+    def _tell(self, skip: Skip) -> None:
+        self.skipped += 1
+        self.last_skip = skip
+        if self.options.on_nonfinite == "raise":
+            raise NonFiniteGradient(f"No update was made: {skip}.")
+        # A scaler makes some of these on its way; without one, each is news, but not each of many.
+        if not skip.scaler and self.skipped & (self.skipped - 1) == 0:
+            warnings.warn(
+                f"No update was made: {skip}. {self.skipped} so far; told at 1, 2, 4, 8, …",
+                StepperWarning,
+                stacklevel=outside(),
+            )
+
+
+def _advise(error: BaseException) -> None:
+    """What torch's own words do not say."""
+    note = (
+        "With a Stepper: a hidden state that is carried into the next micro-batch needs "
+        "stepper.detach(state); two losses that share a graph need retain_graph=True on the first."
+    )
+    if hasattr(error, "add_note"):
+        error.add_note(note)

@@ -1,0 +1,148 @@
+"""`release="eager"`: each gradient is spent as it arrives, and freed, while backward goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import isfinite, sqrt
+from typing import Any
+from weakref import ref
+
+import torch
+from torch import Tensor, optim
+from torch.optim import Optimizer
+
+from gradledger.engine.guards import Guard
+from gradledger.engine.options import Options
+from gradledger.engine.ownership import Group, Ownership
+from gradledger.engine.packing import ELEMENTWISE
+from gradledger.engine.packs import LOW_PRECISION
+from gradledger.errors import NonFiniteGradient, OptionError, TornUpdateError
+
+ONE_BY_ONE = ELEMENTWISE | {optim.Adafactor, optim.SparseAdam, optim.Muon}
+"""What happens to a parameter depends on that parameter alone."""
+
+
+class EagerRelease:
+    """Hooks on the parameters of the optimizers, which act while `spending` and not otherwise."""
+
+    def __init__(
+        self, ownership: Ownership, guards: dict[Optimizer, Guard], options: Options
+    ) -> None:
+        self._ownership = ownership
+        self._guards = guards
+        self._options = options
+        self._hooked: dict[int, Any] = {}
+        self._homes: dict[int, tuple[Optimizer, Group]] = {}
+        self._active = False
+        self._moved = 0
+        self._squares = 0.0
+        self.norm: float | None = None
+
+    def backward(self, loss: Tensor, *, retain_graph: bool) -> None:
+        """Walks back and spends on the way."""
+        if self._ownership.changed() or not self._hooked:
+            self._hook()
+        self._moved, self._squares = 0, 0.0
+        try:
+            with self._one_at_a_time():
+                torch.autograd.backward(
+                    (loss,), retain_graph=retain_graph, inputs=self._ownership.trainable
+                )
+        except BaseException as error:
+            self._ownership.clear()
+            if self._moved:
+                raise TornUpdateError(
+                    f"backward failed after {self._moved} parameters had been updated, and with "
+                    'release="eager" that can\'t be undone: go back to a checkpoint. The cause: '
+                    f"{type(error).__name__}: {error}"
+                ) from error
+            raise
+        self.norm = sqrt(self._squares) if self._options.guarded else None
+
+    @property
+    def moved(self) -> int:
+        """How many parameters the last backward updated."""
+        return self._moved
+
+    @contextmanager
+    def _one_at_a_time(self) -> Iterator[None]:
+        """Inside, the optimizers hold no parameters but the one that is being spent."""
+        groups = [group for _, group in self._ownership.groups()]
+        held = [group["params"] for group in groups]
+        for group in groups:
+            group["params"] = []
+        self._active = True
+        try:
+            yield
+        finally:
+            self._active = False
+            for group, params in zip(groups, held, strict=True):
+                group["params"] = params
+
+    def _spend(self, p: Tensor) -> None:
+        grad = p.grad
+        if not self._active or grad is None:
+            return
+        self._check(p, grad)
+        if self._options.clip_value is not None:
+            grad.clamp_(-self._options.clip_value, self._options.clip_value)
+        optimizer, group = self._homes[id(p)]
+        group["params"] = [p]
+        try:
+            with self._guards[optimizer].ours():
+                optimizer.step()
+        finally:
+            group["params"] = []
+        self._moved += 1
+        p.grad = None
+
+    def _check(self, p: Tensor, grad: Tensor) -> None:
+        if not self._options.guarded:
+            return
+        values = grad if grad.layout is torch.strided else grad.coalesce().values()
+        wide = torch.float32 if values.dtype in LOW_PRECISION else None
+        norm = float(torch.linalg.vector_norm(values, dtype=wide))
+        if not isfinite(norm) and not torch.isfinite(values).all():
+            name = self._ownership.names()[id(p)]
+            raise NonFiniteGradient(f"the gradient of {name} is not finite (NaN or Inf).")
+        self._squares += norm * norm
+
+    def _hook(self) -> None:
+        self._homes = {
+            id(p): (optimizer, group)
+            for optimizer, group in self._ownership.groups()
+            for p in group["params"]
+        }
+        me = ref(self)
+
+        def spend(p: Tensor) -> None:
+            release = me()
+            if release is not None:
+                release._spend(p)
+
+        for p in self._ownership.trainable:
+            if id(p) not in self._hooked:
+                self._hooked[id(p)] = p.register_post_accumulate_grad_hook(  # type: ignore[no-untyped-call]
+                    spend
+                )
+
+
+def check_eager(options: Options, optimizers: tuple[Optimizer, ...], *, scaled: bool) -> None:
+    """Raises OptionError where spending early could not be exact."""
+    why = None
+    if options.accumulate > 1:
+        why = f"accumulate={options.accumulate} adds gradients up before any of them is spent"
+    elif options.clip_norm is not None:
+        why = "clip_norm needs all gradients before any of them is spent (clip_value does not)"
+    elif scaled:
+        why = "a GradScaler looks at all gradients before any of them is spent"
+    elif options.on_nonfinite == "skip":
+        why = "an update can't be skipped half way: choose on_nonfinite='raise' or 'allow'"
+    else:
+        for optimizer in optimizers:
+            if type(optimizer) not in ONE_BY_ONE:
+                kind = type(optimizer).__name__
+                why = f"{kind} is not known to treat every parameter by itself"
+    if why:
+        raise OptionError(f'release="eager" can\'t be exact here: {why}.')

@@ -1,0 +1,163 @@
+"""Forward and backward in one: for memory that runs out, and for optimizers that call the loss."""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar
+
+import torch
+from torch import Tensor, optim
+
+from gradledger.engine.cycle import Cycle
+from gradledger.engine.losses import Items, check_loss, count
+from gradledger.engine.places import outside
+from gradledger.engine.trees import rows, split
+from gradledger.errors import LossError, StepperWarning
+
+Batch = TypeVar("Batch")
+LossFn: TypeAlias = Callable[[Batch], "Tensor | tuple[Tensor, Items]"]
+
+
+class Evaluation:
+    """Runs a user's loss function on batches, or on pieces of them."""
+
+    def __init__(self, cycle: Cycle, *, kept: bool) -> None:
+        self._cycle = cycle
+        self.fitting: int | None = None
+        """The most rows that fit into memory, once some did not."""
+        self._keeps = kept
+        if kept:
+            cycle.closures = self
+        self._kept: list[tuple[Any, LossFn[Any], float | None]] = []
+        """The pieces of the open window, where the optimizer evaluates them again."""
+
+    def deposit(self, batch: Batch, loss_fn: LossFn[Batch], items: float | None) -> Tensor:
+        """Deposits a batch, in pieces where it does not fit; gives its mean loss, detached.
+
+        Each piece is weighed by its own items, so that the sum is that of the whole.
+        """
+        height = rows(batch)
+        waiting = deque([batch])
+        losses: list[Tensor] = []
+        weights: list[float] = []
+        while waiting:
+            piece = waiting.popleft()
+            if self._too_large(piece):
+                waiting.extendleft(reversed(split(piece, self.fitting or 1)))
+                continue
+            share = items if piece is batch else _share(items, height, rows(piece))
+            done = self._attempt(piece, loss_fn, share)
+            if done is None:
+                waiting.appendleft(piece)
+            else:
+                losses.append(done[0])
+                weights.append(done[1] or 1.0)
+        return _mean(losses, weights)
+
+    def _too_large(self, piece: object) -> bool:
+        if self.fitting is None:
+            return False
+        height = rows(piece)
+        return height is not None and height > self.fitting
+
+    def _attempt(
+        self, piece: Batch, loss_fn: LossFn[Batch], items: float | None
+    ) -> tuple[Tensor, float | None] | None:
+        """One forward and backward; None where memory ran out, and a smaller piece may do."""
+        try:
+            loss, items = self._evaluate(piece, loss_fn, items)
+            self._cycle.deposit(loss, items)
+        except Exception as error:
+            if not ran_out_of_memory(error):
+                raise
+            height = rows(piece)
+            if height is None or height < 2:
+                raise
+            self.fitting = (height + 1) // 2
+            warnings.warn(
+                f"Out of memory with {height} rows: going on with pieces of {self.fitting}. The "
+                "update stays that of the whole batch.",
+                StepperWarning,
+                stacklevel=outside(),
+            )
+            # Not `return` from here: the exception holds what takes the memory until this ends.
+        else:
+            if self._keeps:
+                self._kept.append((piece, loss_fn, items))
+            return loss.detach(), items
+        if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+            torch.cuda.empty_cache()
+        return None
+
+    def _evaluate(
+        self, piece: Batch, loss_fn: LossFn[Batch], items: float | None
+    ) -> tuple[Tensor, float | None]:
+        answer = loss_fn(piece)
+        if isinstance(answer, tuple):
+            answer, counted = answer
+            items = count(counted)
+        elif items is None:
+            items = rows(piece)
+        check_loss(answer)
+        self._cycle.walk_back(answer)
+        return answer, items
+
+    # Optimizers that evaluate -----------------------------------------------------------------
+
+    def closure(self) -> Callable[[], Tensor]:
+        """Computes the gradient of the open window again, at wherever the parameters are then."""
+        cycle = self._cycle
+        (optimizer,) = cycle.ownership.optimizers
+        fresh = isinstance(optimizer, optim.LBFGS)  # begins with a call, before it moves anything
+
+        def evaluate() -> Tensor:
+            nonlocal fresh
+            if fresh:
+                fresh = False
+            else:
+                self._deposit_again()
+            losses = [loss for _, loss in cycle.window.losses]
+            return _mean(losses, [items or 1.0 for _, _, items in self._kept])
+
+        return torch.enable_grad()(evaluate)
+
+    def _deposit_again(self) -> None:
+        cycle = self._cycle
+        cycle.ownership.clear()
+        cycle.sums.forget()
+        cycle.window.empty()
+        for piece, loss_fn, items in self._kept:
+            loss, _ = self._evaluate(piece, loss_fn, items)
+            cycle.deposit(loss, items)
+        cycle.spending.present(cycle.window)
+
+    def forget(self) -> None:
+        """The window is over."""
+        self._kept.clear()
+
+
+def ran_out_of_memory(error: BaseException) -> bool:
+    """Whether memory was the trouble: a device's, or the machine's."""
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        return True
+    text = str(error)
+    return isinstance(error, RuntimeError) and any(
+        words in text for words in ("out of memory", "can't allocate memory", "not enough memory")
+    )
+
+
+def _share(items: float | None, height: int | None, piece: int | None) -> float | None:
+    """What of a batch's items a piece has."""
+    if items is None or items == height:
+        return piece
+    raise LossError(
+        f"the batch has to be split, and items={items:g} is not its number of rows ({height}): how "
+        "many each piece has can't be told. Let loss_fn return (loss, items)."
+    )
+
+
+def _mean(losses: list[Tensor], weights: list[float]) -> Tensor:
+    total = sum(weights)
+    return torch.stack([x * (w / total) for x, w in zip(losses, weights, strict=True)]).sum()

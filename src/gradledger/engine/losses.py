@@ -1,0 +1,52 @@
+"""What can be deposited: a loss, and the number of items it is the mean of."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TypeAlias
+
+import torch
+from torch import Tensor
+
+from gradledger.errors import LossError
+
+Items: TypeAlias = int | float | Tensor
+"""How many items a loss is the mean of."""
+
+
+def check_loss(loss: object) -> None:
+    """Raises LossError unless a gradient can be had from it."""
+    if not isinstance(loss, Tensor):
+        kind = type(loss).__name__
+        hint = " `.item()` takes the graph away: pass the tensor." if kind == "float" else ""
+        raise LossError(f"the loss must be a tensor, got {kind}.{hint}")
+    if loss.numel() != 1:
+        raise LossError(
+            f"the loss must be one number, got shape {tuple(loss.shape)}. Take its mean: "
+            "`loss.mean()`, or `reduction='mean'` in the loss function."
+        )
+    if not loss.requires_grad:
+        why = " It was computed under torch.no_grad()." if not torch.is_grad_enabled() else ""
+        raise LossError(
+            f"the loss has no graph, so no parameter can get a gradient from it.{why} Something "
+            "detached it (`.item()`, `.detach()`, `torch.tensor(loss)`, no_grad), or every "
+            "parameter is frozen."
+        )
+
+
+def count(items: Items) -> float:
+    """The number of items as a float; raises LossError unless it is positive and finite."""
+    if isinstance(items, Tensor):
+        if items.numel() != 1:
+            raise LossError(f"items must be one number, got shape {tuple(items.shape)}.")
+        items = items.item()
+    if isinstance(items, bool) or not isinstance(items, int | float):
+        raise LossError(f"items must be a number, got {type(items).__name__}.")
+    if items == 0:
+        raise LossError(
+            "items is 0: the mean over nothing has no gradient. Leave the micro-batch out: "
+            "`if items == 0: continue`."
+        )
+    if not isfinite(items) or items < 0:
+        raise LossError(f"items must be a positive number, got {items!r}.")
+    return float(items)

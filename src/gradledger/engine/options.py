@@ -1,0 +1,79 @@
+"""What a Stepper is asked for, checked once, where it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Literal, TypeAlias, get_args
+
+from gradledger.errors import OptionError
+
+OnFault = Literal["continue", "drop"]
+OnNonFinite = Literal["skip", "raise", "allow"]
+Release = Literal["window", "eager"]
+ClipNorm: TypeAlias = "float | Sequence[float | None] | None"
+
+
+@dataclass(frozen=True)
+class Options:
+    """How windows are made and spent. Any combination that exists here can be kept."""
+
+    accumulate: int
+    clip_norm: ClipNorm
+    clip_value: float | None
+    on_fault: OnFault
+    on_nonfinite: OnNonFinite
+    pack: bool
+    release: Release
+
+    def __post_init__(self) -> None:
+        _check_count(self.accumulate)
+        _check_choice("on_fault", self.on_fault, get_args(OnFault))
+        _check_choice("on_nonfinite", self.on_nonfinite, get_args(OnNonFinite))
+        _check_choice("release", self.release, get_args(Release))
+        if self.clip_norm is not None and self.clip_value is not None:
+            raise OptionError(
+                "clip_norm and clip_value can't both be given: after one, the other's limit means "
+                "something else. Choose one."
+            )
+        norms = self.clip_norm if isinstance(self.clip_norm, Sequence) else [self.clip_norm]
+        for norm in norms:
+            _check_limit("clip_norm", norm)
+        _check_limit("clip_value", self.clip_value)
+
+    @property
+    def guarded(self) -> bool:
+        """Whether every window is looked at for NaN and Inf before it is spent."""
+        return self.on_nonfinite != "allow"
+
+    def check_groups(self, groups: int) -> None:
+        """Raises OptionError unless a list of norms has one for each param group."""
+        if isinstance(self.clip_norm, Sequence) and len(self.clip_norm) != groups:
+            raise OptionError(
+                f"clip_norm lists {len(self.clip_norm)} norms, and the optimizers have {groups} "
+                "param groups. Give one for each (None: not clipped), or one number for all."
+            )
+
+
+def _check_count(accumulate: object) -> None:
+    if not isinstance(accumulate, int) or isinstance(accumulate, bool) or accumulate < 1:
+        raise OptionError(
+            f"accumulate must be a whole number, at least 1, got {accumulate!r}. To update on "
+            "every batch, leave it at 1."
+        )
+
+
+def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        offered = ", ".join(repr(choice) for choice in choices)
+        raise OptionError(f"{name} must be one of {offered}, got {value!r}.")
+
+
+def _check_limit(name: str, limit: object) -> None:
+    if limit is None:
+        return
+    if not isinstance(limit, int | float) or not isfinite(limit) or limit <= 0:
+        raise OptionError(
+            f"{name} must be a positive number, got {limit!r}. Not to clip, leave it at None."
+        )

@@ -1,0 +1,168 @@
+"""A pass over the data: draws micro-batches, and takes up a pass that was broken off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
+
+import torch
+
+from gradledger.engine import randomness
+from gradledger.errors import CheckpointError
+
+T = TypeVar("T")
+
+
+class Turns(Protocol):
+    """Who is told when a micro-batch begins and ends."""
+
+    def begin_turn(self, batch: object) -> None:
+        """A micro-batch was drawn."""
+
+    def end_turn(self) -> bool:
+        """The loop is done with it; whether it was one, and counts."""
+
+    def fail_draw(self) -> None:
+        """The data raised an exception instead."""
+
+    def end_pass(self) -> None:
+        """The data has ended."""
+
+
+@dataclass
+class Position:
+    """Where in the data training is."""
+
+    epoch: int = 0
+    """Passes completed."""
+    done: int = 0
+    """Draws of this pass that are done with."""
+    length: int | None = None
+    start: dict[str, Any] | None = None
+    """The random number generators as they were when this pass began; None between passes."""
+    before_draw: dict[str, Any] = field(default_factory=dict)
+    """torch's, as they were before the last draw."""
+
+
+@dataclass(frozen=True)
+class Comeback:
+    """What the first pass after loading has to make up for."""
+
+    start: dict[str, Any] | None
+    now: dict[str, Any]
+    length: int | None
+
+
+class Pass(Generic[T]):
+    """One pass over the data: an iterator that survives what its data raises."""
+
+    def __init__(
+        self, data: Iterable[T], turns: Turns, position: Position, comeback: Comeback | None
+    ) -> None:
+        self.data = data
+        self._turns = turns
+        self._position = position
+        self._comeback = comeback
+        self._iterator: Iterator[T] | None = None
+        self._ended = False
+
+    def __iter__(self) -> Iterator[T]:
+        return self
+
+    def __len__(self) -> int:
+        return len(self.data)  # type: ignore[arg-type]
+
+    def __next__(self) -> T:
+        position = self._position
+        if self._ended:
+            raise StopIteration
+        if self._iterator is None:
+            self._iterator = self._begin()
+        elif self._turns.end_turn():
+            position.done += 1
+        position.before_draw = randomness.capture_torch()
+        try:
+            batch = next(self._iterator)
+        except StopIteration:
+            self._ended = True
+            position.epoch += 1
+            position.done = 0
+            position.start = None
+            self._turns.end_pass()
+            raise
+        except BaseException:
+            position.done += 1
+            self._turns.fail_draw()
+            raise
+        self._turns.begin_turn(batch)
+        return batch
+
+    def _begin(self) -> Iterator[T]:
+        position, comeback = self._position, self._comeback
+        if isinstance(self.data, Pass):
+            return iter(self.data)  # which reads the data, and knows the position in it
+        length = _length(self.data)
+        if comeback is not None and comeback.start is not None:
+            if comeback.length != length:
+                raise CheckpointError(
+                    f"the data had {comeback.length} batches when this was saved, and has {length} "
+                    "now, so that the place in it can't be found again."
+                )
+            position.start = comeback.start
+            return self._make_up(comeback.start, comeback.now)
+        if comeback is not None:
+            _set_own(self.data, comeback.now)
+        position.done = 0
+        position.length = length
+        position.start = all_generators(self.data)
+        return iter(self.data)
+
+    def _make_up(self, start: dict[str, Any], now: dict[str, Any]) -> Iterator[T]:
+        """Draws the same data again up to the position, and leaves randomness as it was there."""
+        randomness.restore(start)
+        _set_own(self.data, start)
+        iterator = iter(self.data)
+        for _ in range(self._position.done):
+            try:
+                next(iterator)
+            except StopIteration:
+                raise CheckpointError(
+                    f"the data ended before its batch {self._position.done}, where this was saved. "
+                    "It is not the same data."
+                ) from None
+            except Exception:
+                continue  # as it did the first time
+        randomness.restore(now)
+        _set_own(self.data, now)
+        return iterator
+
+
+def all_generators(data: object) -> dict[str, Any]:
+    """The process's random number generators, and those that the data has of its own."""
+    state = randomness.capture()
+    for which, generator in enumerate(_own(data)):
+        state[f"data {which}"] = generator.get_state()
+    return state
+
+
+def _set_own(data: object, state: dict[str, Any]) -> None:
+    for which, generator in enumerate(_own(data)):
+        if f"data {which}" in state:
+            generator.set_state(state[f"data {which}"])
+
+
+def _own(data: object) -> list[torch.Generator]:
+    """A DataLoader's generator, and its samplers'."""
+    batch_sampler = getattr(data, "batch_sampler", None)
+    samplers = [getattr(data, "sampler", None), batch_sampler]
+    holders = [data, *samplers, getattr(batch_sampler, "sampler", None)]
+    found = [getattr(holder, "generator", None) for holder in holders]
+    return list({id(g): g for g in found if isinstance(g, torch.Generator)}.values())
+
+
+def _length(data: object) -> int | None:
+    try:
+        return len(data)  # type: ignore[arg-type]
+    except TypeError:
+        return None

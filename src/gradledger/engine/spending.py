@@ -1,0 +1,133 @@
+"""The spend: divide, unscale, clip, check, step, clear, in this order, here alone (Law 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from gradledger.engine.amounts import Amounts
+from gradledger.engine.guards import Guard
+from gradledger.engine.interrupts import held_back
+from gradledger.engine.options import Options
+from gradledger.engine.ownership import Ownership
+from gradledger.engine.packing import Packing
+from gradledger.engine.restoring import NotFiniteAfterStep, restored_on_failure
+from gradledger.engine.scaling import Scaling
+from gradledger.engine.skips import Skip
+from gradledger.engine.sums import Sums
+from gradledger.engine.window import Window
+
+Closure = Callable[[], Tensor]
+
+
+class Spending:
+    """Turns the sums of a window into one step of every optimizer, or into none."""
+
+    def __init__(
+        self, ownership: Ownership, packing: Packing, sums: Sums, scaling: Scaling, options: Options
+    ) -> None:
+        self._ownership = ownership
+        self._packing = packing
+        self._sums = sums
+        self._scaling = scaling
+        self._options = options
+        self.guards = {optimizer: Guard(optimizer) for optimizer in ownership.optimizers}
+        self._amounts: Amounts | None = None
+
+    def spend(
+        self, window: Window, device: torch.device, made: int, closure: Closure | None = None
+    ) -> Skip | None:
+        """Makes one update, or gives the reason why not. `made`: how many there were before.
+
+        `closure`: computes the window's gradient and loss again, for an optimizer that asks for it.
+        """
+        self._sums.settle()
+        finite = self._weigh(1.0 / (window.weight * self._scaling.unit))
+        if not self._scaling.judge(finite, device):
+            return self._skip(window, made)
+        self._settle()
+        try:
+            if closure is not None:
+                self._step_evaluating(closure)
+            else:
+                self._step()
+        except NotFiniteAfterStep:
+            return Skip(made, ("the parameters after the step",), (), scaler=False)
+        finally:
+            self._ownership.clear()
+        return None
+
+    def _step(self) -> None:
+        with held_back():
+            for optimizer in self._ownership.optimizers:
+                with self.guards[optimizer].ours(), self._packing.standing_in(optimizer):
+                    optimizer.step()
+
+    def _step_evaluating(self, closure: Closure) -> None:
+        (optimizer,) = self._ownership.optimizers
+        with self.guards[optimizer].ours(), restored_on_failure(optimizer):
+            optimizer.step(closure)  # type: ignore[arg-type]
+
+    def present(self, window: Window) -> None:
+        """Puts the window's gradient into the cells, for a closure."""
+        self._weigh(1.0 / window.weight)
+        self._settle()
+
+    @property
+    def norm(self) -> float | None:
+        """The norm of the window that was spent last."""
+        return None if self._amounts is None else self._amounts.norm()
+
+    def _weigh(self, factor: float) -> bool:
+        """Measures the window, as far as needed; False if it is known not to be finite."""
+        options = self._options
+        checked = options.guarded or self._scaling.scaler is not None
+        limits = self._limits()
+        self._amounts = Amounts(
+            self._portions(len(limits)),
+            limits,
+            factor,
+            measured=checked or options.clip_norm is not None,
+        )
+        return not checked or self._amounts.finite()
+
+    def _limits(self) -> Sequence[float | None]:
+        clip = self._options.clip_norm
+        return clip if isinstance(clip, Sequence) else [clip]
+
+    def _portions(self, count: int) -> list[list[Tensor]]:
+        """The sums, in as many portions as there are limits: all together, or by param group."""
+        portions: list[list[Tensor]] = [[] for _ in range(count)]
+        which: dict[int, int] = {}
+        if count > 1:
+            groups = [group for _, group in self._ownership.groups()]
+            which.update({id(group): i for i, group in enumerate(groups)})
+            which.update({id(p): i for i, group in enumerate(groups) for p in group["params"]})
+        for pack in self._packing.packs:
+            if pack.missing is not None:
+                portions[which.get(id(pack.group), 0)].append(pack.sum)
+        for p, total in self._sums.loose.items():
+            portion = portions[which.get(id(p), 0)]
+            portion.append(total if total.layout is torch.strided else total._values())
+        return portions
+
+    def _settle(self) -> None:
+        """Makes the gradients that the optimizers see."""
+        assert self._amounts is not None
+        self._amounts.settle(self._options.clip_value)
+        for p, total in self._sums.loose.items():
+            p.grad = total if total.dtype is p.dtype else total.to(p.dtype)
+        for pack in self._packing.packs:
+            pack.settle()
+
+    def _skip(self, window: Window, made: int) -> Skip:
+        names = self._ownership.names()
+        culprits = tuple(
+            names[id(p)]
+            for p, total in self._sums.each()
+            if not torch.isfinite(total if total.layout is torch.strided else total._values()).all()
+        )
+        losses = tuple(which for which, loss in window.losses if not torch.isfinite(loss).all())
+        return Skip(made, culprits, losses, self._scaling.scaler is not None)

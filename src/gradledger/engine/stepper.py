@@ -1,0 +1,317 @@
+"""Stepper: the loop done right, in front of the loop that people have."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch.amp import GradScaler
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
+
+from gradledger.engine import checkpoint, resuming, trees
+from gradledger.engine.cycle import Cycle
+from gradledger.engine.eager import EagerRelease, check_eager
+from gradledger.engine.evaluation import Batch, Evaluation, LossFn
+from gradledger.engine.losses import Items, check_loss, count
+from gradledger.engine.options import ClipNorm, OnFault, OnNonFinite, Options, Release
+from gradledger.engine.ownership import Ownership
+from gradledger.engine.packing import Packing
+from gradledger.engine.parties import (
+    check_model,
+    check_optimizers,
+    check_scaler,
+    check_schedulers,
+    evaluates,
+    several,
+)
+from gradledger.engine.passes import Comeback, Pass, Position
+from gradledger.engine.plan import Plan, make_plan
+from gradledger.engine.scaling import Scaling
+from gradledger.engine.skips import Skip
+from gradledger.errors import CheckpointError, LossError, MisuseError
+
+T = TypeVar("T")
+
+
+class Stepper:
+    """Deposits, spends and clears, in the right order, with the right weights.
+
+    ```python
+    stepper = Stepper(model, optimizer, accumulate=4, clip_norm=1.0)
+    for x, y in stepper.over(loader):
+        loss = criterion(model(x), y)
+        stepper.backward(loss, items=len(y))
+    ```
+
+    model: gives the parameters their names, and is what `save` saves.
+    optimizer: one, or a list that is stepped together: all or none.
+    accumulate: micro-batches in a window.
+    clip_norm: largest norm of the window's gradient; a list: one for each param group.
+    clip_value: largest absolute value of an element.
+    scaler: a GradScaler, which is then the Stepper's to use.
+    scheduler: one, or a list, that moves once per update.
+    on_fault: "continue" without a micro-batch that failed, or "drop" its whole window.
+    on_nonfinite: "skip" the update, or "raise" as well, or "allow" it unchecked. Default: "skip";
+        with release="eager", "raise".
+    pack: step small parameters together.
+    release: "eager" spends each gradient as it arrives, and frees it.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizer: Optimizer | Sequence[Optimizer],
+        *,
+        accumulate: int = 1,
+        clip_norm: ClipNorm = None,
+        clip_value: float | None = None,
+        scaler: GradScaler | None = None,
+        scheduler: LRScheduler | Sequence[LRScheduler] | None = None,
+        on_fault: OnFault = "continue",
+        on_nonfinite: OnNonFinite | None = None,
+        pack: bool = True,
+        release: Release = "window",
+    ) -> None:
+        optimizers = several(optimizer)
+        schedulers = several(scheduler)
+        check_model(model)
+        check_optimizers(model, optimizers)
+        check_schedulers(schedulers, optimizers)
+        check_scaler(scaler, optimizers)
+        if on_nonfinite is None:
+            on_nonfinite = "raise" if release == "eager" else "skip"
+        options = Options(accumulate, clip_norm, clip_value, on_fault, on_nonfinite, pack, release)
+        options.check_groups(sum(len(o.param_groups) for o in optimizers))
+        scaling = Scaling(scaler)
+        if release == "eager":
+            check_eager(options, optimizers, scaled=scaling.scaler is not None)
+
+        ownership = Ownership(model, optimizers)
+        packing = Packing(ownership, wanted=pack and release == "window")
+        self._model = model
+        self._evaluates = any(map(evaluates, optimizers))
+        self._cycle = Cycle(ownership, packing, scaling, schedulers, options)
+        self._evaluation = Evaluation(self._cycle, kept=self._evaluates)
+        self._eager = (
+            EagerRelease(ownership, self._cycle.spending.guards, options)
+            if release == "eager"
+            else None
+        )
+        self._position = Position()
+        self._pass: Pass[Any] | None = None
+        self._comeback: Comeback | None = None
+
+    # The loop -----------------------------------------------------------------------------------
+
+    def over(self, data: Iterable[T]) -> Pass[T]:
+        """Yields what `data` yields, each as a micro-batch. Its end is the end of the window.
+
+        A window that an earlier pass left open (a `break`, an exception) is spent first.
+        """
+        cycle = self._cycle
+        cycle.end_turn()
+        if self._comeback is None:
+            cycle.finish()
+        comeback, self._comeback = self._comeback, None
+        self._pass = Pass(data, cycle, self._position, comeback)
+        return self._pass
+
+    def backward(
+        self,
+        loss: Tensor,
+        *,
+        items: Items | None = None,
+        more: bool = False,
+        retain_graph: bool = False,
+    ) -> bool:
+        """Deposits a loss. True when that made an update.
+
+        items: how many items the loss is the mean of.
+        more: another loss of this micro-batch follows, with the same items.
+        """
+        check_loss(loss)
+        amount = None if items is None else count(items)
+        if self._evaluates:
+            raise MisuseError(
+                "this optimizer evaluates the loss itself, several times for each step. Give it "
+                "the means: stepper.run(batch, loss_fn)."
+            )
+        cycle = self._cycle
+        turn = cycle.enter_turn()
+        if cycle.window.dropped:
+            return not more and cycle.complete_turn()
+        if turn.pending and amount != turn.items:
+            raise LossError(
+                f"this micro-batch has items={turn.items}, and now items={amount}. All its losses "
+                "are weighed alike: give both the same number, and put what differs into the loss."
+            )
+        turn.items = amount
+        if self._eager is not None:
+            return self._spend_at_once(loss, more=more, retain_graph=retain_graph)
+        try:
+            cycle.walk_back(loss, retain_graph=retain_graph)
+            if more:
+                turn.pending = True
+                return False
+            cycle.deposit(loss, amount)
+        except (LossError, MisuseError):
+            raise
+        except BaseException:
+            cycle.fault()
+            raise
+        return cycle.complete_turn()
+
+    def run(self, batch: Batch, loss_fn: LossFn[Batch], *, items: Items | None = None) -> Tensor:
+        """Forward and backward in one: `loss_fn(batch)` gives the mean loss, or (loss, items).
+
+        When memory runs out, the batch is halved and tried again; the update is the same. Gives the
+        loss, detached.
+        """
+        amount = None if items is None else count(items)
+        cycle = self._cycle
+        turn = cycle.enter_turn()
+        if self._eager is not None:
+            raise MisuseError(
+                'release="eager" spends at once, and can\'t try again: use backward().'
+            )
+        if turn.pending:
+            raise MisuseError(
+                "run() is all of a micro-batch, and this one has begun with backward()."
+            )
+        if cycle.window.dropped:
+            cycle.complete_turn()
+            return torch.full((), torch.nan)
+        try:
+            loss = self._evaluation.deposit(batch, loss_fn, amount)
+        except BaseException:
+            cycle.fault()
+            raise
+        cycle.complete_turn()
+        return loss
+
+    def detach(self, state: T) -> T:
+        """The state without its graph: tensors in tuples, lists, dicts and dataclasses."""
+        return trees.detach(state)
+
+    def flush(self) -> bool:
+        """Spends the open window now. Whether an update was made."""
+        self._cycle.end_turn()
+        return self._cycle.finish()
+
+    def drop(self) -> None:
+        """Forgets the open window."""
+        self._cycle.drop()
+
+    def plan(self) -> Plan:
+        """What was packed, what was not, and why."""
+        packing = self._cycle.packing
+        waiting = "packing begins after the first update" if packing.stale else None
+        if self._eager is not None:
+            waiting = 'release="eager" steps each parameter by itself'
+        elif not self._cycle.options.pack:
+            waiting = "pack=False"
+        return make_plan(self._cycle.ownership, packing, waiting=waiting)
+
+    def _spend_at_once(self, loss: Tensor, *, more: bool, retain_graph: bool) -> bool:
+        assert self._eager is not None
+        if more:
+            raise MisuseError(
+                'release="eager" spends each loss as it arrives, and can\'t wait for another: add '
+                "the losses up, and pass the sum."
+            )
+        self._eager.backward(loss, retain_graph=retain_graph)
+        if not self._eager.moved:
+            raise LossError("the loss reaches no parameter of this Stepper's optimizer.")
+        self._cycle.complete_turn()
+        self._cycle.count_update()
+        return True
+
+    # What it has done -----------------------------------------------------------------------------
+
+    @property
+    def updates(self) -> int:
+        """Updates made."""
+        return self._cycle.updates
+
+    @property
+    def skipped(self) -> int:
+        """Windows that were not finite, so that no update was made."""
+        return self._cycle.skipped
+
+    @property
+    def dropped(self) -> int:
+        """Windows given up after a fault, or by `drop()`."""
+        return self._cycle.dropped
+
+    @property
+    def last_skip(self) -> Skip | None:
+        """The last window that was not finite: which parameters, which micro-batches."""
+        return self._cycle.last_skip
+
+    @property
+    def epoch(self) -> int:
+        """Passes over the data completed."""
+        return self._position.epoch
+
+    @property
+    def micro_batches(self) -> int:
+        """Micro-batches of the open window, the current one included."""
+        return self._cycle.window.begun
+
+    @property
+    def grad_norm(self) -> float | None:
+        """Norm of the last window's gradient, divided and unscaled, before clipping.
+
+        Waits for the device; nothing does before it is asked for. None before the first window, and
+        where on_nonfinite="allow" without clip_norm leaves no reason to take it.
+        """
+        return self._cycle.spending.norm if self._eager is None else self._eager.norm
+
+    # Saving ---------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that is needed, besides model and optimizer, to go on bit for bit."""
+        data = self._pass.data if self._pass is not None else None
+        while isinstance(data, Pass):
+            data = data.data
+        return resuming.state_of(self._cycle, self._position, data) | {
+            "fitting": self._evaluation.fitting
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Goes on from there. Load the model's and the optimizer's state first.
+
+        Raises CheckpointError, and changes nothing, where it does not fit.
+        """
+        found = resuming.differences(state, self._cycle)
+        if found:
+            raise CheckpointError(f"the state does not fit this Stepper: {'; '.join(found)}.")
+        self._comeback = resuming.go_on(state, self._cycle, self._position)
+        self._evaluation.fitting = state["fitting"]
+        self._evaluation.forget()
+        self._pass = None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes model, optimizers and this Stepper's state to one file, whole or not at all."""
+        optimizers = self._cycle.ownership.optimizers
+        content = checkpoint.describe(self._model, optimizers)
+        checkpoint.write(path, {**content, "stepper": self.state_dict()})
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Goes on from a file. Raises CheckpointError, and changes nothing, if it does not fit."""
+        saved = checkpoint.read(path)
+        cycle = self._cycle
+        optimizers = cycle.ownership.optimizers
+        found = checkpoint.differences(saved, self._model, optimizers)
+        found += resuming.differences(saved.get("stepper", {}), cycle)
+        if found:
+            raise CheckpointError(f"{os.fspath(path)} does not fit: {'; '.join(found)}.")
+        cycle.packing.unpack()
+        self._model.load_state_dict(saved["model"])
+        for optimizer, entry in zip(optimizers, saved["optimizers"], strict=True):
+            optimizer.load_state_dict(entry["state"])
+        self.load_state_dict(saved["stepper"])

@@ -1,0 +1,111 @@
+"""The sums of a window: what its deposits add up to, out of everybody's reach until it is spent.
+
+Each backward deposits into empty cells, and only when it has ended well is that moved here. So one
+that fails half way has torn nothing but cells, which are cleared (Law 9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from gradledger.engine.packing import Packing
+from gradledger.engine.packs import LOW_PRECISION, Pack
+
+
+class Sums:
+    """One sum for each pack and for each loose parameter that got a deposit."""
+
+    def __init__(self, packing: Packing) -> None:
+        self._packing = packing
+        self.loose: dict[Tensor, Tensor] = {}
+
+    def add(self, weight: float, *, widen: bool) -> bool:
+        """Moves all cells into the sums; says whether there was anything in them.
+
+        `widen`: low precision is added up in float32, because more deposits may come.
+        """
+        found = False
+        for pack in self._packing.packs:
+            found |= pack.add(weight)
+        return self._add_loose(weight, widen=widen) or found
+
+    def _add_loose(self, weight: float, *, widen: bool) -> bool:
+        found = False
+        into: list[Tensor] = []
+        what: list[Tensor] = []
+        for p in self._packing.loose:
+            grad = p.grad
+            if grad is None:
+                continue
+            found = True
+            p.grad = None
+            if widen and grad.dtype in LOW_PRECISION:
+                grad = grad.float()
+            old = self.loose.get(p)
+            if old is None:
+                self.loose[p] = grad if weight == 1.0 else grad * weight
+            elif old.layout is torch.strided and grad.layout is torch.strided:
+                into.append(old)
+                what.append(grad)
+            elif old.layout is torch.strided:
+                self.loose[p] = old.add(grad, alpha=weight)
+            else:
+                self.loose[p] = grad * weight + old
+        if into:
+            torch._foreach_add_(into, what, alpha=weight)
+        return found
+
+    def restore(self, totals: list[tuple[Tensor, Tensor]]) -> None:
+        """Takes up sums that were saved, in their order."""
+        packed = {id(p): pack for pack in self._packing.packs for p in pack.members}
+        for p, total in totals:
+            if id(p) in packed:
+                packed[id(p)].restore(p, total)
+            else:
+                self.loose[p] = total.to(p.device, copy=True)
+
+    def forget(self) -> None:
+        """Empties every sum."""
+        self.loose.clear()
+        for pack in self._packing.packs:
+            pack.forget()
+
+    def settle(self) -> None:
+        """Takes those packs apart that can't be stepped as one.
+
+        A member without a deposit must not be moved by momentum or decay, and one that was given
+        other memory or other state has left the pack.
+        """
+        for pack in list(self._packing.packs):
+            if pack.missing:
+                absent = [pack.members[i] for i in pack.missing]
+                self._take_over(pack)
+                self._packing.evict(pack, absent)
+            elif not pack.intact():
+                self._take_over(pack)
+                self._packing.remove(pack)
+
+    def settle_all(self) -> None:
+        """Takes all packs apart."""
+        for pack in self._packing.packs:
+            self._take_over(pack)
+        self._packing.unpack()
+        self._packing.stale = True
+
+    def _take_over(self, pack: Pack) -> None:
+        if pack.missing is not None:
+            for i, (p, total) in enumerate(zip(pack.members, pack.sum_views, strict=True)):
+                if i not in pack.missing:
+                    self.loose[p] = total.clone()
+
+    def each(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """Every parameter with a deposit, and its sum."""
+        for pack in self._packing.packs:
+            if pack.missing is not None:
+                for i, (p, view) in enumerate(zip(pack.members, pack.sum_views, strict=True)):
+                    if i not in pack.missing:
+                        yield p, view
+        yield from self.loose.items()
