@@ -43,6 +43,8 @@ class Journal:
         self.last_place = Place(script.path, 1)
         self.at_work = False
         """A call that is watched is running: what it does to gradients is not done by hand."""
+        self.hushed = False
+        """Somebody tells what happens: what is seen of it besides is no news."""
         self.before_posting: list[Callable[[], None]] = []
         """What watchers have to tell before anything else happens."""
         self._seen: dict[str, Sighting] = {}
@@ -57,11 +59,15 @@ class Journal:
 
     def post(self, event: Event) -> None:
         """Write an event down, after all that happened before it."""
+        if self.hushed:
+            return
         self._catch_up(event.at)
         self._write(event)
 
     def post_joined(self, event: Joinable) -> None:
         """The same, but one event for a loop over parameters, not one for each."""
+        if self.hushed:
+            return
         self._catch_up(event.at)
         self._write_joined(event)
 

@@ -29,6 +29,7 @@ from tests.observer.places import Script
 from tests.observer.reads import Reads
 from tests.observer.scalers import Scalers
 from tests.observer.schedulers import Schedulers
+from tests.observer.steppers import Steppers
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,7 @@ def _watch_all(journal: Journal, patches: Patches) -> None:
     Modules(journal).watch(patches)
     Arithmetic(journal).watch(patches)
     Reads(journal).watch(patches)
+    Steppers(journal).watch(patches)
     Lines(journal).watch(patches)
 
 

@@ -19,9 +19,11 @@ from gradledger.engine.scaling import Scaling
 from gradledger.engine.skips import Skip
 from gradledger.engine.spending import Closure, Spending
 from gradledger.engine.sums import Sums
+from gradledger.engine.telling import Telling
 from gradledger.engine.trees import rows
 from gradledger.engine.window import MicroBatch, Window
 from gradledger.errors import LossError, MisuseError, NonFiniteGradient, StepperWarning
+from gradledger.ledger.announcing import listeners
 
 
 class Closures(Protocol):
@@ -50,6 +52,7 @@ class Cycle:
         self.scaling = scaling
         self.schedulers = schedulers
         self.options = options
+        self.telling = Telling(ownership, scaling, options)
         self.window = Window(options.accumulate)
         self.sums = Sums(packing)
         self.spending = Spending(ownership, packing, self.sums, scaling, options)
@@ -78,6 +81,8 @@ class Cycle:
             if self.window.begun == 0:
                 self._rows = None
         self.window.begun += 1
+        if drawn and listeners:
+            self.telling.batch()
 
     def end_turn(self) -> bool:
         """The loop goes on to another; False if there was none. A full window is spent."""
@@ -95,13 +100,16 @@ class Cycle:
         self.begin_turn()
         self.end_turn()
 
-    def end_pass(self) -> None:
+    def end_pass(self, *, last: bool) -> None:
         """The data has ended, and with it the window."""
         self.finish()
+        if last:
+            self.telling.pass_ended()
 
     def fault(self) -> None:
         """A micro-batch brought nothing, or not all: it leaves no trace, or takes all with it."""
         self.ownership.clear()
+        self.telling.failed()
         if self.turn is not None and self.turn.pending:
             self.turn.pending, self.turn.torn = False, True
         if self.options.on_fault == "drop":
@@ -156,6 +164,8 @@ class Cycle:
                 _advise(error)
             raise
         self._last_loss = ref(loss)
+        if listeners:
+            self.telling.walked_back(retain_graph=retain_graph)
 
     def complete_turn(self) -> bool:
         """The micro-batch has its deposits. A full window is spent; whether that made an update."""
@@ -167,6 +177,9 @@ class Cycle:
         """Moves what the cells hold into the window."""
         window = self.window
         amount = self._amount(items)
+        if listeners:
+            got = [p for p in self.ownership.parameters() if p.grad is not None]
+            self.telling.deposited(got, items)
         try:
             weight = window.weigh(amount) * self.scaling.correction(self._device)
             found = self.sums.add(weight, widen=window.size > 1)
@@ -229,10 +242,10 @@ class Cycle:
         try:
             if window.dropped:
                 self.dropped += 1
+                self.telling.skipped(p for p, _ in self.sums.each())
             if not window.open:
                 return False
-            closure = None if self.closures is None else self.closures.closure()
-            skip = self.spending.spend(window, self._device, self.updates, closure)
+            skip = self._spend()
         finally:
             self.forget()
         if skip is not None:
@@ -241,11 +254,23 @@ class Cycle:
         self.count_update()
         return True
 
+    def _spend(self) -> Skip | None:
+        window = self.window
+        sums = [p for p, _ in self.sums.each()] if listeners else []
+        closure = None if self.closures is None else self.closures.closure()
+        skip = self.spending.spend(window, self._device, self.updates, closure)
+        if listeners and skip is None:
+            self.telling.spent(sums, 1.0 / window.weight)
+        elif listeners:
+            self.telling.skipped(sums)
+        return skip
+
     def count_update(self) -> None:
         """An update was made."""
         self.updates += 1
         for scheduler in self.schedulers:
             scheduler.step()
+        self.telling.scheduled(self.schedulers)
         if self.packing.stale:
             self.packing.build()
 
@@ -261,6 +286,7 @@ class Cycle:
         """Gives up what the window holds."""
         if self.window.open:
             self.dropped += 1
+            self.telling.skipped(p for p, _ in self.sums.each())
         self.ownership.clear()
         if self.turn is not None:
             self.turn.complete, self.turn.pending = True, False

@@ -9,6 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import torch
 
 from gradledger.engine import randomness
+from gradledger.engine.telling import announced
 from gradledger.errors import CheckpointError
 
 T = TypeVar("T")
@@ -26,8 +27,8 @@ class Turns(Protocol):
     def fail_draw(self) -> None:
         """The data raised an exception instead."""
 
-    def end_pass(self) -> None:
-        """The data has ended."""
+    def end_pass(self, *, last: bool) -> None:
+        """The data has ended. `last`: no other pass is around this one."""
 
 
 @dataclass
@@ -42,7 +43,7 @@ class Position:
     start: dict[str, Any] | None = None
     """The random number generators as they were when this pass began; None between passes."""
     before_draw: dict[str, Any] = field(default_factory=dict)
-    """torch's, as they were before the last draw."""
+    """torch's, as they were before the last draw; all of them would cost too much each time."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,12 @@ class Pass(Generic[T]):
         self._turns = turns
         self._position = position
         self._comeback = comeback
+        self._generators: list[torch.Generator] = []
         self._iterator: Iterator[T] | None = None
         self._ended = False
+        self._inner = False
+        if isinstance(data, Pass):
+            data._inner = True
 
     def __iter__(self) -> Iterator[T]:
         return self
@@ -73,6 +78,7 @@ class Pass(Generic[T]):
     def __len__(self) -> int:
         return len(self.data)  # type: ignore[arg-type]
 
+    @announced
     def __next__(self) -> T:
         position = self._position
         if self._ended:
@@ -81,7 +87,7 @@ class Pass(Generic[T]):
             self._iterator = self._begin()
         elif self._turns.end_turn():
             position.done += 1
-        position.before_draw = randomness.capture_torch()
+        position.before_draw = randomness.capture_torch() | _own_states(self._generators)
         try:
             batch = next(self._iterator)
         except StopIteration:
@@ -89,7 +95,7 @@ class Pass(Generic[T]):
             position.epoch += 1
             position.done = 0
             position.start = None
-            self._turns.end_pass()
+            self._turns.end_pass(last=not self._inner)
             raise
         except BaseException:
             position.done += 1
@@ -103,6 +109,7 @@ class Pass(Generic[T]):
         if isinstance(self.data, Pass):
             return iter(self.data)  # which reads the data, and knows the position in it
         length = _length(self.data)
+        self._generators = _own(self.data)
         if comeback is not None and comeback.start is not None:
             if comeback.length != length:
                 raise CheckpointError(
@@ -140,10 +147,11 @@ class Pass(Generic[T]):
 
 def all_generators(data: object) -> dict[str, Any]:
     """The process's random number generators, and those that the data has of its own."""
-    state = randomness.capture()
-    for which, generator in enumerate(_own(data)):
-        state[f"data {which}"] = generator.get_state()
-    return state
+    return randomness.capture() | _own_states(_own(data))
+
+
+def _own_states(generators: list[torch.Generator]) -> dict[str, Any]:
+    return {f"data {i}": generator.get_state() for i, generator in enumerate(generators)}
 
 
 def _set_own(data: object, state: dict[str, Any]) -> None:

@@ -104,6 +104,7 @@ def go_on(state: Mapping[str, Any], cycle: Cycle, position: Position) -> Comebac
             cycle.scaling.unit = state["window"]["unit"]
     sums: list[tuple[Tensor, Tensor]] = [(parameters[i], total) for i, total in state["sums"]]
     cycle.sums.restore(sums)
+    cycle.telling.taken_up(p for p, _ in sums)
     for scheduler, saved in zip(cycle.schedulers, state["schedulers"], strict=True):
         scheduler.load_state_dict(saved)
     for key, value in state["position"].items():

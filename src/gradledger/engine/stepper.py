@@ -32,6 +32,7 @@ from gradledger.engine.passes import Comeback, Pass, Position
 from gradledger.engine.plan import Plan, make_plan
 from gradledger.engine.scaling import Scaling
 from gradledger.engine.skips import Skip
+from gradledger.engine.telling import announced
 from gradledger.errors import CheckpointError, LossError, MisuseError
 
 T = TypeVar("T")
@@ -107,6 +108,7 @@ class Stepper:
 
     # The loop -----------------------------------------------------------------------------------
 
+    @announced
     def over(self, data: Iterable[T]) -> Pass[T]:
         """Yields what `data` yields, each as a micro-batch. Its end is the end of the window.
 
@@ -120,6 +122,7 @@ class Stepper:
         self._pass = Pass(data, cycle, self._position, comeback)
         return self._pass
 
+    @announced
     def backward(
         self,
         loss: Tensor,
@@ -165,6 +168,7 @@ class Stepper:
             raise
         return cycle.complete_turn()
 
+    @announced
     def run(self, batch: Batch, loss_fn: LossFn[Batch], *, items: Items | None = None) -> Tensor:
         """Forward and backward in one: `loss_fn(batch)` gives the mean loss, or (loss, items).
 
@@ -197,11 +201,13 @@ class Stepper:
         """The state without its graph: tensors in tuples, lists, dicts and dataclasses."""
         return trees.detach(state)
 
+    @announced
     def flush(self) -> bool:
         """Spends the open window now. Whether an update was made."""
         self._cycle.end_turn()
         return self._cycle.finish()
 
+    @announced
     def drop(self) -> None:
         """Forgets the open window."""
         self._cycle.drop()
@@ -226,6 +232,7 @@ class Stepper:
         self._eager.backward(loss, retain_graph=retain_graph)
         if not self._eager.moved:
             raise LossError("the loss reaches no parameter of this Stepper's optimizer.")
+        self._cycle.telling.spent_at_once(retain_graph=retain_graph)
         self._cycle.complete_turn()
         self._cycle.count_update()
         return True
@@ -282,6 +289,7 @@ class Stepper:
             "fitting": self._evaluation.fitting
         }
 
+    @announced
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on from there. Load the model's and the optimizer's state first.
 
@@ -301,6 +309,7 @@ class Stepper:
         content = checkpoint.describe(self._model, optimizers)
         checkpoint.write(path, {**content, "stepper": self.state_dict()})
 
+    @announced
     def load(self, path: str | os.PathLike[str]) -> None:
         """Goes on from a file. Raises CheckpointError, and changes nothing, if it does not fit."""
         saved = checkpoint.read(path)

@@ -1,0 +1,162 @@
+"""What a Stepper does, told to those who listen, in the words of the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from torch import Tensor
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
+
+from gradledger.engine.options import Options
+from gradledger.engine.ownership import Ownership
+from gradledger.engine.scaling import Scaling
+from gradledger.ledger.announcing import Listener, listeners, performing
+from gradledger.ledger.events import (
+    Backward,
+    Batch,
+    CellNames,
+    Clear,
+    Clip,
+    Edit,
+    EpochEnd,
+    Event,
+    Schedule,
+    Skipped,
+    Step,
+    Unscale,
+    Update,
+    Weight,
+)
+from gradledger.ledger.places import Place
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def announced(method: Callable[P, R]) -> Callable[P, R]:
+    """A method in which gradients are moved, and that tells of it."""
+
+    @wraps(method)
+    def performed(*args: P.args, **kwargs: P.kwargs) -> R:
+        if not listeners:
+            return method(*args, **kwargs)
+        with performing():
+            return method(*args, **kwargs)
+
+    return performed
+
+
+class Telling:
+    """Tells what happens. Where nobody listens, it costs a look at an empty list."""
+
+    def __init__(self, ownership: Ownership, scaling: Scaling, options: Options) -> None:
+        self._ownership = ownership
+        self._scaling = scaling
+        self._options = options
+        self._losses: list[tuple[Listener, Place, bool]] = []
+        """Where the losses of this micro-batch went back, and whether their graph was kept."""
+
+    def batch(self) -> None:
+        """The loop has drawn other data."""
+        for listener in listeners:
+            listener.hear(Batch(listener.here()))
+
+    def pass_ended(self) -> None:
+        """The data has ended, and no window goes on behind it."""
+        for listener in listeners:
+            listener.hear(EpochEnd(listener.here(), restarts=True))
+
+    def walked_back(self, *, retain_graph: bool) -> None:
+        """A backward has run. It is a deposit once its micro-batch is complete."""
+        self._losses += [(listener, listener.here(), retain_graph) for listener in listeners]
+
+    def failed(self) -> None:
+        """The micro-batch came to nothing."""
+        self._losses.clear()
+
+    def deposited(self, parameters: Iterable[Tensor], items: float | None) -> None:
+        """A micro-batch is in the window, times its items: a sum, to be divided by all of them."""
+        if self._losses:
+            got = list(parameters)
+            weight = Weight("sum", items=None if items is None else round(items))
+            for listener, at, retain in self._losses:
+                cells, scaler = listener.cells(got), self._scaler(listener)
+                listener.hear(Backward(at, cells, weight, scaler, retain_graph=retain))
+            self._losses.clear()
+
+    def taken_up(self, parameters: Iterable[Tensor]) -> None:
+        """Sums were loaded, of deposits that another process made."""
+        for listener in listeners:
+            self._losses.append((listener, listener.here(), False))
+        self.deposited(parameters, None)
+
+    def spent_at_once(self, *, retain_graph: bool) -> None:
+        """Every gradient was spent as it arrived."""
+        if listeners:
+            everything = [p for p in self._ownership.parameters() if p.requires_grad]
+            self.walked_back(retain_graph=retain_graph)
+            self.deposited(everything, None)
+            self.spent(everything, 1.0)
+
+    def spent(self, sums: Iterable[Tensor], factor: float) -> None:
+        """The optimizers have stepped, each from its part of the sums."""
+        self._settled(sums, factor, skipped=False)
+
+    def skipped(self, sums: Iterable[Tensor]) -> None:
+        """No update was made."""
+        self._settled(sums, 1.0, skipped=True)
+
+    def scheduled(self, schedulers: Sequence[LRScheduler]) -> None:
+        """They moved on."""
+        for listener in listeners:
+            for scheduler in schedulers:
+                name = listener.name("scheduler", scheduler)
+                optimizer = listener.name("optimizer", scheduler.optimizer)
+                listener.hear(Schedule(listener.here(), name, optimizer))
+
+    def _settled(self, sums: Iterable[Tensor], factor: float, *, skipped: bool) -> None:
+        held = {id(p) for p in sums} if listeners else set()
+        for listener in listeners:
+            at, scaler = listener.here(), self._scaler(listener)
+            for optimizer in self._ownership.optimizers:
+                name = listener.name("optimizer", optimizer)
+                cells = listener.cells(p for p in _parameters(optimizer) if id(p) in held)
+                for event in self._cycle(at, name, cells, scaler, factor, skipped=skipped):
+                    listener.hear(event)
+            if scaler is not None:
+                listener.hear(Update(at, scaler))
+            everything = (p for p in self._ownership.parameters() if id(p) in held)
+            listener.hear(Clear(at, listener.cells(everything)))
+
+    def _cycle(
+        self,
+        at: Place,
+        optimizer: str,
+        cells: CellNames,
+        scaler: str | None,
+        factor: float,
+        *,
+        skipped: bool,
+    ) -> Iterable[Event]:
+        """What one optimizer does with its part."""
+        if scaler is not None:
+            yield Unscale(at, optimizer, scaler)
+        if skipped:
+            yield Skipped(at, optimizer, scaler)
+            return
+        if factor != 1.0:
+            yield Edit(at, cells, "scale", factor)
+        if self._options.clip_norm is not None or self._options.clip_value is not None:
+            yield Clip(at, cells)
+        yield Step(at, optimizer, cells, scaler)
+
+    def _scaler(self, listener: Listener) -> str | None:
+        scaler = self._scaling.scaler
+        return None if scaler is None else listener.name("scaler", scaler)
+
+
+def _parameters(optimizer: Optimizer) -> Iterable[Tensor]:
+    return (p for group in optimizer.param_groups for p in group["params"])
