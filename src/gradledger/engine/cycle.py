@@ -55,9 +55,7 @@ class Cycle:
         self.telling = Telling(ownership, scaling, options)
         self.window = Window(options.accumulate)
         self.sums = Sums(packing)
-        self.spending = Spending(ownership, packing, self.sums, scaling, options)
-        for guard in self.spending.guards.values():
-            guard.window = self.window
+        self.spending = Spending(self.window, ownership, packing, self.sums, scaling, options)
         self.closures: Closures | None = None
         """For an optimizer that evaluates the loss itself."""
         self.turn: MicroBatch | None = None
@@ -255,12 +253,11 @@ class Cycle:
         return True
 
     def _spend(self) -> Skip | None:
-        window = self.window
         sums = [p for p, _ in self.sums.each()] if listeners else []
         closure = None if self.closures is None else self.closures.closure()
-        skip = self.spending.spend(window, self._device, self.updates, closure)
+        skip = self.spending.spend(self._device, self.updates, closure)
         if listeners and skip is None:
-            self.telling.spent(sums, 1.0 / window.weight)
+            self.telling.spent(sums, 1.0 / self.window.weight)
         elif listeners:
             self.telling.skipped(sums)
         return skip

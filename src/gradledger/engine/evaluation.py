@@ -131,7 +131,7 @@ class Evaluation:
         for piece, loss_fn, items in self._kept:
             loss, _ = self._evaluate(piece, loss_fn, items)
             cycle.deposit(loss, items)
-        cycle.spending.present(cycle.window)
+        cycle.spending.present()
 
     def forget(self) -> None:
         """The window is over."""

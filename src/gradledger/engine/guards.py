@@ -6,25 +6,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any
-from weakref import ref
+from weakref import WeakKeyDictionary, WeakSet
 
 from torch.optim import Optimizer
+from torch.optim.optimizer import _global_optimizer_post_hooks, _global_optimizer_pre_hooks
 
 from gradledger.engine.window import Window
 from gradledger.errors import MisuseError
 
 
 class Guard:
-    """Watches over one optimizer, for as long as the Stepper that made it lives."""
+    """Watches over one optimizer for one Stepper, for as long as that lives."""
 
-    def __init__(self, optimizer: Optimizer) -> None:
-        self.window: Window | None = None
-        """The window that is open, if any."""
+    def __init__(self, optimizer: Optimizer, window: Window) -> None:
+        self._window = window
         self._ours = False
-        me = ref(self)
-        optimizer.register_step_pre_hook(_step_hook(me))
-        # An instance attribute, as schedulers set on `step`: pickling and deepcopy leave it out.
-        optimizer.zero_grad = _guarded_zero_grad(optimizer.zero_grad, me)  # type: ignore[method-assign]
+        _guards_of(optimizer).add(self)
 
     @contextmanager
     def ours(self) -> Iterator[None]:
@@ -37,31 +34,52 @@ class Guard:
 
     def check(self, call: str, consequence: str) -> None:
         """Raises MisuseError if a window is open, and the call is not ours."""
-        window = self.window
-        if window is not None and window.open and not self._ours:
+        window = self._window
+        if window.open and not self._ours:
             raise MisuseError(
-                f"{call} was called inside a window, after {window.deposits} of {window.size} "
+                f"{call} was called inside a window, after {window.begun} of {window.size} "
                 f"micro-batches. {consequence} The Stepper does this by itself when the window is "
                 "full: take the call out. To end the window now: stepper.flush(); to forget it: "
                 "stepper.drop()."
             )
 
 
-def _step_hook(guard: ref[Guard]) -> Callable[..., None]:
+_GUARDS: WeakKeyDictionary[Optimizer, WeakSet[Guard]] = WeakKeyDictionary()
+
+
+def is_watched(optimizer: Optimizer) -> bool:
+    """Whether somebody besides us has a hook on its step, and may look at its parameters."""
+    return bool(
+        len(optimizer._optimizer_step_pre_hooks) > (optimizer in _GUARDS)
+        or optimizer._optimizer_step_post_hooks
+        or _global_optimizer_pre_hooks
+        or _global_optimizer_post_hooks
+    )
+
+
+def _guards_of(optimizer: Optimizer) -> WeakSet[Guard]:
+    """Those who watch over an optimizer. The first puts the hooks in place, once for all."""
+    if optimizer not in _GUARDS:
+        guards = _GUARDS[optimizer] = WeakSet()
+        optimizer.register_step_pre_hook(_before_step(guards))
+        # On the instance, as schedulers do with `step`: pickling and deepcopy leave it out.
+        optimizer.zero_grad = _guarded(optimizer.zero_grad, guards)  # type: ignore[method-assign]
+    return _GUARDS[optimizer]
+
+
+def _before_step(guards: WeakSet[Guard]) -> Callable[..., None]:
     def before_step(optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        watching = guard()
-        if watching is not None:
-            watching.check("optimizer.step()", "It would spend half a window.")
+        for guard in guards:
+            guard.check("optimizer.step()", "It would spend half a window.")
 
     return before_step
 
 
-def _guarded_zero_grad(zero_grad: Callable[..., None], guard: ref[Guard]) -> Callable[..., None]:
+def _guarded(zero_grad: Callable[..., None], guards: WeakSet[Guard]) -> Callable[..., None]:
     @wraps(zero_grad)
     def guarded(*args: Any, **kwargs: Any) -> None:
-        watching = guard()
-        if watching is not None:
-            watching.check("optimizer.zero_grad()", "It would throw away what is deposited.")
+        for guard in guards:
+            guard.check("optimizer.zero_grad()", "It would throw away what is deposited.")
         zero_grad(*args, **kwargs)
 
     return guarded

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn, optim
 from torch.optim import Optimizer
-from torch.optim.optimizer import _global_optimizer_post_hooks, _global_optimizer_pre_hooks
 
+from gradledger.engine.guards import is_watched
 from gradledger.engine.ownership import Ownership
 from gradledger.engine.packs import Pack
 
@@ -166,16 +166,6 @@ def _members_shown(packs: list[Pack]) -> Iterator[None]:
         for pack in packs:
             for p in pack.members:
                 p.grad = None
-
-
-def is_watched(optimizer: Optimizer) -> bool:
-    """Whether someone besides us has a hook on its step, which may look at the parameters."""
-    return bool(
-        len(optimizer._optimizer_step_pre_hooks) > 1  # ours is the one
-        or optimizer._optimizer_step_post_hooks
-        or _global_optimizer_pre_hooks
-        or _global_optimizer_post_hooks
-    )
 
 
 def why_no_packing(optimizer: Optimizer, group: dict[str, Any]) -> str | None:

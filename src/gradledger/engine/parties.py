@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 
 from torch import nn, optim
 from torch.amp import GradScaler
-from torch.distributed.tensor import DTensor
-from torch.nn.parallel import DataParallel, DistributedDataParallel
+from torch.nn.parallel import DistributedDataParallel
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 
@@ -34,13 +33,14 @@ def check_model(model: object) -> None:
             f"model must be an nn.Module, got {type(model).__name__}. Several go into one "
             "nn.ModuleList."
         )
-    spread = isinstance(model, DistributedDataParallel | DataParallel) or any(
-        isinstance(p, DTensor) for p in model.parameters()
+    spread = isinstance(model, DistributedDataParallel) or any(
+        hasattr(p, "device_mesh")
+        for p in model.parameters()  # a DTensor, which is slow to import
     )
     if spread:
         raise OptionError(
             f"Stepper works within one process so far, and this {type(model).__name__} is spread "
-            "over several devices or ranks, where windows need more than that to be exact."
+            "over several ranks, where windows need more than that to be exact."
         )
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from typing import cast
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import torch
 from torch import Tensor
 from torch.amp import GradScaler
 from torch.optim import Optimizer
 
-_STEPPERS: WeakKeyDictionary[GradScaler, int] = WeakKeyDictionary()
-"""How many Steppers share a scaler: one's update may change the scale inside another's window."""
+_SHARERS: WeakKeyDictionary[GradScaler, WeakSet[Scaling]] = WeakKeyDictionary()
+"""Who shares a scaler: one's update may change the scale inside another's window."""
 
 
 class Scaling:
@@ -22,7 +22,7 @@ class Scaling:
         self._unit: Tensor | None = None
         self._verdict: _Verdict | None = None
         if self.scaler is not None:
-            _STEPPERS[self.scaler] = _STEPPERS.get(self.scaler, 0) + 1
+            _SHARERS.setdefault(self.scaler, WeakSet()).add(self)
 
     def apply(self, loss: Tensor) -> Tensor:
         """The loss to walk back from."""
@@ -35,7 +35,7 @@ class Scaling:
         unit = self._now(device)
         if self._unit is None:
             self._unit = unit
-        elif _STEPPERS[self.scaler] > 1:
+        elif len(_SHARERS[self.scaler]) > 1:
             return float(self._unit) / float(unit)
         return 1.0
 

@@ -26,27 +26,32 @@ class Spending:
     """Turns the sums of a window into one step of every optimizer, or into none."""
 
     def __init__(
-        self, ownership: Ownership, packing: Packing, sums: Sums, scaling: Scaling, options: Options
+        self,
+        window: Window,
+        ownership: Ownership,
+        packing: Packing,
+        sums: Sums,
+        scaling: Scaling,
+        options: Options,
     ) -> None:
+        self._window = window
         self._ownership = ownership
         self._packing = packing
         self._sums = sums
         self._scaling = scaling
         self._options = options
-        self.guards = {optimizer: Guard(optimizer) for optimizer in ownership.optimizers}
+        self.guards = {o: Guard(o, window) for o in ownership.optimizers}
         self._amounts: Amounts | None = None
 
-    def spend(
-        self, window: Window, device: torch.device, made: int, closure: Closure | None = None
-    ) -> Skip | None:
+    def spend(self, device: torch.device, made: int, closure: Closure | None = None) -> Skip | None:
         """Makes one update, or gives the reason why not. `made`: how many there were before.
 
         `closure`: computes the window's gradient and loss again, for an optimizer that asks for it.
         """
         self._sums.settle()
-        finite = self._weigh(1.0 / (window.weight * self._scaling.unit))
+        finite = self._weigh(1.0 / (self._window.weight * self._scaling.unit))
         if not self._scaling.judge(finite, device):
-            return self._skip(window, made)
+            return self._skip(made)
         self._settle()
         try:
             if closure is not None:
@@ -70,9 +75,9 @@ class Spending:
         with self.guards[optimizer].ours(), restored_on_failure(optimizer):
             optimizer.step(closure)  # type: ignore[arg-type]
 
-    def present(self, window: Window) -> None:
+    def present(self) -> None:
         """Puts the window's gradient into the cells, for a closure."""
-        self._weigh(1.0 / window.weight)
+        self._weigh(1.0 / self._window.weight)
         self._settle()
 
     @property
@@ -122,12 +127,14 @@ class Spending:
         for pack in self._packing.packs:
             pack.settle()
 
-    def _skip(self, window: Window, made: int) -> Skip:
+    def _skip(self, made: int) -> Skip:
         names = self._ownership.names()
         culprits = tuple(
             names[id(p)]
             for p, total in self._sums.each()
             if not torch.isfinite(total if total.layout is torch.strided else total._values()).all()
         )
-        losses = tuple(which for which, loss in window.losses if not torch.isfinite(loss).all())
+        losses = tuple(
+            which for which, loss in self._window.losses if not torch.isfinite(loss).all()
+        )
         return Skip(made, culprits, losses, self._scaling.scaler is not None)
