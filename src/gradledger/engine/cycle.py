@@ -88,7 +88,8 @@ class Cycle:
         if turn is None:
             return False
         if not turn.complete:
-            self.fault()
+            self.withdraw()
+            self.window.dropped |= self.options.on_fault == "drop"
         if self.window.full:
             self.finish()
         return True
@@ -104,14 +105,14 @@ class Cycle:
         if last:
             self.telling.pass_ended()
 
-    def fault(self) -> None:
-        """A micro-batch brought nothing, or not all: it leaves no trace, or takes all with it."""
+    def withdraw(self) -> None:
+        """Something failed: empties the cells. The micro-batch may be tried again, unless that took
+        an earlier loss of it away.
+        """
         self.ownership.clear()
         self.telling.failed()
         if self.turn is not None and self.turn.pending:
             self.turn.pending, self.turn.torn = False, True
-        if self.options.on_fault == "drop":
-            self.window.dropped = True
 
     # Deposits ---------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ class Ownership:
         self.model = model
         self.optimizers = tuple(optimizers)
         self._known = self.parameters()
+        self._groups = [group for _, group in self.groups()]
 
     def groups(self) -> Iterator[tuple[Optimizer, Group]]:
         """Every param group, with its optimizer."""
@@ -36,11 +37,12 @@ class Ownership:
         return [p for _, group in self.groups() for p in group["params"]]
 
     def changed(self) -> bool:
-        """Whether the optimizers hold other parameters than when this was last asked."""
+        """Whether the optimizers hold other parameters, or other groups, than when last asked."""
         now = self.parameters()
-        if len(now) == len(self._known) and all(map(is_, now, self._known)):
+        groups = [group for _, group in self.groups()]
+        if _same(now, self._known) and _same(groups, self._groups):
             return False
-        self._known = now
+        self._known, self._groups = now, groups
         return True
 
     @property
@@ -60,3 +62,8 @@ class Ownership:
             for place, p in enumerate(group["params"]):
                 named.setdefault(id(p), f"parameter {place} of group {which}")
         return named
+
+
+def _same(a: Sequence[object], b: Sequence[object]) -> bool:
+    """The same objects, in the same order."""
+    return len(a) == len(b) and all(map(is_, a, b))

@@ -47,12 +47,15 @@ class Packing:
         """Why a parameter is loose, by id."""
         self.stale = wanted
         """Something changed: `build` at the next quiet moment."""
-        self.irregular: dict[int, Tensor] = {}
+        self.irregular: dict[int, tuple[Tensor, str]] = {}
+        """What was found never to fit, and why, by id."""
         self._stand_ins: list[tuple[dict[str, Any], list[Tensor]]] = []
 
     def build(self) -> None:
         """Packs what can be packed. Called between windows, after an update."""
         self.stale = False
+        if not self._wanted:
+            return
         self.unpack()
         bundles: dict[Hashable, list[Tensor]] = {}
         places: dict[Hashable, tuple[Optimizer, dict[str, Any]]] = {}
@@ -75,12 +78,11 @@ class Packing:
         self._share_out()
 
     def build_as(
-        self, packs: list[list[Tensor]], irregular: list[Tensor], *, settled: bool
+        self, packs: list[list[Tensor]], irregular: list[tuple[Tensor, str]], *, settled: bool
     ) -> None:
         """Packs as another Stepper had it, so that even roundings are the same."""
-        self.build()
         self.unpack()
-        self.irregular = {id(p): p for p in irregular}
+        self.irregular = {id(p): (p, why) for p, why in irregular}
         homes = {
             id(p): (o, group) for o, group in self._ownership.groups() for p in group["params"]
         }
@@ -113,8 +115,13 @@ class Packing:
 
     def evict(self, pack: Pack, members: list[Tensor]) -> None:
         """These get no deposit in some windows, and must not move then: never pack them again."""
-        self.irregular.update((id(p), p) for p in members)
+        for p in members:
+            self.keep_loose(p, "it gets no gradient in some windows, and must not move then")
         self.remove(pack)
+
+    def keep_loose(self, p: Tensor, why: str) -> None:
+        """Never packs this parameter again."""
+        self.irregular[id(p)] = p, why
 
     def remove(self, pack: Pack) -> None:
         """Dissolves one pack; the next `build` makes another of what fits."""
@@ -149,7 +156,7 @@ class Packing:
 
     def _why_loose(self, p: Tensor, optimizer: Optimizer) -> str | None:
         if id(p) in self.irregular:
-            return "it gets no gradient in some windows, and must not move then"
+            return self.irregular[id(p)][1]
         return why_loose(p) or why_state_does_not_pack(p, optimizer)
 
 

@@ -58,6 +58,10 @@ class Pack:
 
     # Deposits ---------------------------------------------------------------------------------
 
+    def holds_sparse(self) -> bool:
+        """Whether a member's cell holds what can't be added to a flat buffer."""
+        return any(p.grad is not None and p.grad.layout is not torch.strided for p in self.members)
+
     def add(self, weight: float) -> bool:
         """Moves what the members' cells hold into the sum. Says whether there was anything."""
         grads: list[Tensor | None] = [p.grad for p in self.members]

@@ -59,6 +59,8 @@ def check_optimizers(model: nn.Module, optimizers: Sequence[object]) -> None:
                 f"{type(optimizer).__name__} steps twice for each batch (first_step, second_step): "
                 "a window can't be kept whole between them. Call them by hand, without a Stepper."
             )
+        if sum(other is optimizer for other in optimizers) > 1:
+            raise OptionError("an optimizer is in the list twice: it would step twice.")
         for group in optimizer.param_groups:
             for p in group["params"]:
                 if owner.setdefault(id(p), optimizer) is not optimizer:

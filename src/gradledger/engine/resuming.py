@@ -39,7 +39,9 @@ def state_of(cycle: Cycle, position: Position, data: object) -> dict[str, Any]:
         | {"begun": begun, "itemless": cycle.itemless, "unit": cycle.scaling.unit},
         "sums": [(places[id(p)], total.clone()) for p, total in cycle.sums.each()],
         "packs": [[places[id(p)] for p in pack.members] for pack in cycle.packing.packs],
-        "irregular": [places[i] for i in cycle.packing.irregular if i in places],
+        "irregular": [
+            (places[i], why) for i, (_, why) in cycle.packing.irregular.items() if i in places
+        ],
         "packed": not cycle.packing.stale,
         "counts": {key: getattr(cycle, key) for key in _COUNTS},
         "position": {"epoch": position.epoch, "done": done, "length": position.length},
@@ -86,11 +88,12 @@ def go_on(state: Mapping[str, Any], cycle: Cycle, position: Position) -> Comebac
     """Puts everything back as it was. `differences` has found none."""
     parameters = cycle.ownership.parameters()
     cycle.turn = None
+    cycle.ownership.changed()  # an optimizer that has loaded its state has other groups
     cycle.ownership.clear()
     cycle.forget()
     cycle.packing.build_as(
         [[parameters[i] for i in pack] for pack in state["packs"]],
-        [parameters[i] for i in state["irregular"]],
+        [(parameters[i], why) for i, why in state["irregular"]],
         settled=state["packed"],
     )
     for key in _COUNTS:

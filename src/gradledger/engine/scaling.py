@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from typing import cast
-from weakref import WeakKeyDictionary, WeakSet
 
 import torch
 from torch import Tensor
 from torch.amp import GradScaler
 from torch.optim import Optimizer
-
-_SHARERS: WeakKeyDictionary[GradScaler, WeakSet[Scaling]] = WeakKeyDictionary()
-"""Who shares a scaler: one's update may change the scale inside another's window."""
 
 
 class Scaling:
@@ -20,9 +16,8 @@ class Scaling:
     def __init__(self, scaler: GradScaler | None) -> None:
         self.scaler = scaler if scaler is not None and scaler.is_enabled() else None
         self._unit: Tensor | None = None
+        self._seen: tuple[int, int] | None = None
         self._verdict: _Verdict | None = None
-        if self.scaler is not None:
-            _SHARERS.setdefault(self.scaler, WeakSet()).add(self)
 
     def apply(self, loss: Tensor) -> Tensor:
         """The loss to walk back from."""
@@ -33,9 +28,13 @@ class Scaling:
         if self.scaler is None:
             return 1.0
         unit = self._now(device)
+        # The version tells whether somebody moved the scale meanwhile (another Stepper that shares
+        # the scaler, or the user) without waiting for the device.
+        scale: Tensor | None = getattr(self.scaler, "_scale", None)
+        seen = None if scale is None else (id(scale), scale._version)
         if self._unit is None:
-            self._unit = unit
-        elif len(_SHARERS[self.scaler]) > 1:
+            self._unit, self._seen = unit, seen
+        elif seen is None or seen != self._seen:
             return float(self._unit) / float(unit)
         return 1.0
 

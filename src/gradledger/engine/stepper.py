@@ -164,7 +164,7 @@ class Stepper:
         except (LossError, MisuseError):
             raise
         except BaseException:
-            cycle.fault()
+            cycle.withdraw()
             raise
         return cycle.complete_turn()
 
@@ -192,7 +192,7 @@ class Stepper:
         try:
             loss = self._evaluation.deposit(batch, loss_fn, amount)
         except BaseException:
-            cycle.fault()
+            cycle.withdraw()
             raise
         cycle.complete_turn()
         return loss
@@ -204,8 +204,10 @@ class Stepper:
     @announced
     def flush(self) -> bool:
         """Spends the open window now. Whether an update was made."""
+        before = self.updates
         self._cycle.end_turn()
-        return self._cycle.finish()
+        self._cycle.finish()
+        return self.updates > before
 
     @announced
     def drop(self) -> None:

@@ -28,8 +28,12 @@ class Sums:
         `widen`: low precision is added up in float32, because more deposits may come.
         """
         found = False
-        for pack in self._packing.packs:
-            found |= pack.add(weight)
+        for pack in list(self._packing.packs):
+            if pack.holds_sparse():
+                self._take_over(pack)
+                self._packing.remove(pack)
+            else:
+                found |= pack.add(weight)
         return self._add_loose(weight, widen=widen) or found
 
     def _add_loose(self, weight: float, *, widen: bool) -> bool:
@@ -42,6 +46,9 @@ class Sums:
                 continue
             found = True
             p.grad = None
+            if grad.layout is not torch.strided:
+                grad = grad.coalesce()
+                self._packing.keep_loose(p, "its gradients are sparse")
             if widen and grad.dtype in LOW_PRECISION:
                 grad = grad.float()
             old = self.loose.get(p)
@@ -53,7 +60,7 @@ class Sums:
             elif old.layout is torch.strided:
                 self.loose[p] = old.add(grad, alpha=weight)
             else:
-                self.loose[p] = grad * weight + old
+                self.loose[p] = (grad * weight + old).coalesce()
         if into:
             torch._foreach_add_(into, what, alpha=weight)
         return found
