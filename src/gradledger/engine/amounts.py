@@ -53,6 +53,10 @@ class Amounts:
                 torch._foreach_clamp_min_(portion, -clip_value)
                 torch._foreach_clamp_max_(portion, clip_value)
 
+    def release(self) -> None:
+        """Lets go of the sums: only the norm is still asked for."""
+        self._portions = ()
+
     def norm(self) -> float | None:
         """The norm of it all, divided and unscaled, before clipping. Waits for the device.
 
@@ -68,13 +72,16 @@ def _norm(tensors: list[Tensor], dtype: torch.dtype | None = None) -> Tensor:
     if not tensors:
         return torch.zeros(())
     norms: Sequence[Tensor]
+    if len(tensors) == 1:
+        (only,) = tensors
+        wide = torch.float32 if only.dtype in LOW_PRECISION else None
+        norm: Tensor = torch.linalg.vector_norm(only, dtype=dtype or wide)
+        return norm
     if dtype is None and not any(t.dtype in LOW_PRECISION for t in tensors):
         norms = torch._foreach_norm(tensors)
     else:
         # In 16 bits, the norm would overflow before any of the numbers does.
         norms = [torch.linalg.vector_norm(t, dtype=dtype or torch.float32) for t in tensors]
-    if len(norms) == 1:
-        return norms[0]
     device = norms[0].device
     widest = torch.float64 if any(n.dtype is torch.float64 for n in norms) else torch.float32
     total: Tensor = torch.linalg.vector_norm(torch.stack([n.to(device, widest) for n in norms]))

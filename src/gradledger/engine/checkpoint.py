@@ -305,7 +305,7 @@ def _lock(opened: int, *, wait: bool) -> None:
         fcntl.flock(opened, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
 
 
-# What can be saved: exactly what torch.load(weights_only=True) makes again, in torch 2.4 to 2.13 --
+# What can be saved: what torch.load(weights_only=True) makes again, measured with torch 2.13 -----
 
 AS_THEY_ARE = {
     *(types.NoneType, bool, float, complex, str, bytearray),

@@ -73,11 +73,7 @@ class Cycle:
 
     def begin_turn(self, batch: object = None, *, drawn: bool = True) -> None:
         """A micro-batch begins."""
-        self.turn = MicroBatch(drawn)
-        if self.window.size > 1:
-            self.turn.rows = rows(batch) if drawn else None
-            if self.window.begun == 0:
-                self._rows = None
+        self.turn = MicroBatch(drawn, batch)
         self.window.begun += 1
         if drawn and listeners:
             self.telling.batch()
@@ -148,10 +144,12 @@ class Cycle:
         if self.ownership.changed():
             self.sums.settle_all()
         inputs = self.ownership.trainable
+        if self.turn is None or not self.turn.pending:
+            for p in inputs:
+                if p.grad is not None:
+                    raise self._stray_gradient(p)
         if not inputs:
             raise LossError("every parameter of the optimizer is frozen: nothing can be trained.")
-        if self.turn is None or not self.turn.pending:
-            self._check_cells_are_empty(inputs)
         self._device = loss.device
         try:
             torch.autograd.backward(
@@ -209,10 +207,10 @@ class Cycle:
 
     def _compare_rows(self) -> None:
         """Nobody said how many items there are: says so once, where they are seen to differ."""
-        here = self.turn.rows if self.turn is not None else None
-        if here is None or self._unequal_told:
+        if self._unequal_told or self.window.size == 1:
             return
-        if self._rows is not None and here != self._rows:
+        here = rows(self.turn.batch) if self.turn is not None and self.turn.drawn else None
+        if self.window.deposits and here and self._rows and here != self._rows:
             self._unequal_told = True
             warnings.warn(
                 f"micro-batches of {self._rows} and of {here} rows weigh the same in one window, "
@@ -223,15 +221,12 @@ class Cycle:
             )
         self._rows = here
 
-    def _check_cells_are_empty(self, cells: Sequence[Tensor]) -> None:
-        for p in cells:
-            if p.grad is not None:
-                name = self.ownership.names()[id(p)]
-                raise MisuseError(
-                    f"{name} holds a gradient that did not come through this Stepper. If its loss "
-                    "is meant to count, pass it to stepper.backward(); if not, clear it with "
-                    "optimizer.zero_grad() first."
-                )
+    def _stray_gradient(self, p: Tensor) -> MisuseError:
+        return MisuseError(
+            f"{self.ownership.names()[id(p)]} holds a gradient that did not come through this "
+            "Stepper. If its loss is meant to count, pass it to stepper.backward(); if not, clear "
+            "it with optimizer.zero_grad() first."
+        )
 
     # The end of a window ----------------------------------------------------------------------
 

@@ -90,7 +90,7 @@ class EagerRelease:
         optimizer, group = self._homes[id(p)]
         group["params"] = [p]
         try:
-            with self._guards[optimizer].ours():
+            with self._guards[optimizer]:
                 optimizer.step()
         finally:
             group["params"] = []

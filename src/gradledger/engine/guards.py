@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
@@ -16,21 +15,21 @@ from gradledger.errors import MisuseError
 
 
 class Guard:
-    """Watches over one optimizer for one Stepper, for as long as that lives."""
+    """Watches over one optimizer for one Stepper, for as long as that lives.
+
+    Inside of `with guard:`, what happens to it is the Stepper's own doing.
+    """
 
     def __init__(self, optimizer: Optimizer, window: Window) -> None:
         self._window = window
         self._ours = False
         _guards_of(optimizer).add(self)
 
-    @contextmanager
-    def ours(self) -> Iterator[None]:
-        """What happens inside is the Stepper's own doing."""
+    def __enter__(self) -> None:
         self._ours = True
-        try:
-            yield
-        finally:
-            self._ours = False
+
+    def __exit__(self, *error: object) -> None:
+        self._ours = False
 
     def check(self, call: str, consequence: str) -> None:
         """Raises MisuseError if a window is open, and the call is not ours."""

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import current_thread, main_thread
+# The `signal` module around this one turns every number into an enum, which takes longer than a
+# small optimizer's step.
+from _signal import (  # type: ignore[import-not-found]
+    SIGINT,
+    default_int_handler,
+    getsignal,
+    signal,
+)
+from threading import get_ident, main_thread
 from types import FrameType
 
 
-@contextmanager
-def held_back() -> Iterator[None]:
+class HeldBack:
     """Inside, an interrupt from the keyboard waits; at the end it is raised.
 
     Only where Python's own handler is in place: who has set another knows what to do with it.
     """
-    ours = (
-        current_thread() is main_thread()
-        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    )
-    if not ours:
-        yield
-        return
-    waiting: list[FrameType | None] = []
-    signal.signal(signal.SIGINT, lambda number, frame: waiting.append(frame))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        if waiting:
-            raise KeyboardInterrupt
+
+    def __enter__(self) -> None:
+        self._waiting = False
+        self._ours = get_ident() == main_thread().ident and getsignal(SIGINT) is default_int_handler
+        if self._ours:
+            signal(SIGINT, self._wait)
+
+    def __exit__(self, *error: object) -> None:
+        if self._ours:
+            signal(SIGINT, default_int_handler)
+            if self._waiting:
+                raise KeyboardInterrupt
+
+    def _wait(self, number: int, frame: FrameType | None) -> None:
+        self._waiting = True

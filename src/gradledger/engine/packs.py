@@ -47,8 +47,10 @@ class Pack:
         """Members that got nothing in this window yet; None before its first deposit."""
         self.state: dict[str, Any] = {}
         """The stand-in's, as its optimizer left it."""
-        self._vectors: list[Tensor] = []
-        self._shown: list[tuple[Tensor, dict[str, Any]]] = []
+        self._scalars: list[tuple[Tensor, Tensor]] = []
+        """Of each step count and its like: the first member's, and all others'."""
+        self._shown: list[dict[str, Any]] = []
+        """Each member's own part of the state, in `optimizer.state`."""
         self._values: list[Any] = []
         self._bind_state()
 
@@ -121,8 +123,8 @@ class Pack:
         if len(state) != len(self.state) or not all(map(is_, state.values(), self.state.values())):
             self._publish(state)
         self.state = dict(state)
-        for vector in self._vectors:
-            vector[1:].copy_(vector[0])
+        for first, others in self._scalars:
+            others.copy_(first)
         if self.missing is not None:
             # The members were changed behind autograd's back: a graph that saved one has to notice.
             increment_version(self.members)
@@ -147,7 +149,7 @@ class Pack:
 
     def _publish(self, state: dict[str, Any]) -> None:
         """Shows each member its part of the stand-in's state, in `optimizer.state`."""
-        self._vectors = []
+        self._scalars = []
         parts: dict[str, list[Any]] = {}
         for key, value in state.items():
             if not isinstance(value, Tensor):
@@ -156,7 +158,7 @@ class Pack:
                 # A step count for each member, in memory of its own: a plain optimizer that loads
                 # this state adds 1 to every one of them.
                 vector = value.detach().expand(len(self.members)).clone()
-                self._vectors.append(vector)
+                self._scalars.append((vector[0], vector[1:]))
                 parts[key] = list(vector.unbind())
                 state[key] = parts[key][0]
             else:
@@ -166,8 +168,8 @@ class Pack:
             shown: dict[str, Any] = self.optimizer.state[p]
             shown.clear()
             shown.update((key, values[i]) for key, values in parts.items())
-            self._shown.append((p, shown))
-        self._values = list(chain.from_iterable(shown.values() for _, shown in self._shown))
+            self._shown.append(shown)
+        self._values = list(chain.from_iterable(map(dict.values, self._shown)))
         self.state = state
 
     def intact(self) -> bool:
@@ -175,14 +177,14 @@ class Pack:
 
         People assign `p.data`, load other state, or clear `optimizer.state`.
         """
-        if [p.data_ptr() for p in self.members] != self._addresses:
+        if list(map(Tensor.data_ptr, self.members)) != self._addresses:
             return False
         state = self.optimizer.state
         if not self._shown:
             return self.members[0] not in state
-        if not all(state.get(p) is shown for p, shown in self._shown):
+        if not all(map(is_, map(state.get, self.members), self._shown)):
             return False
-        values = list(chain.from_iterable(shown.values() for _, shown in self._shown))
+        values = list(chain.from_iterable(map(dict.values, self._shown)))
         return len(values) == len(self._values) and all(map(is_, values, self._values))
 
     def dissolve(self) -> None:
@@ -191,7 +193,7 @@ class Pack:
         for p in self.members:
             if p.untyped_storage().data_ptr() == ours:
                 p.data = p.detach().clone()
-        for _, shown in self._shown:
+        for shown in self._shown:
             for key, value in shown.items():
                 if isinstance(value, Tensor):
                     shown[key] = value.clone()

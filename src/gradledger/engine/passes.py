@@ -87,7 +87,9 @@ class Pass(Generic[T]):
             self._iterator = self._begin()
         elif self._turns.end_turn():
             position.done += 1
-        position.before_draw = randomness.capture_torch() | _own_states(self._generators)
+        position.before_draw = randomness.capture_torch()
+        if self._generators:
+            position.before_draw |= _own_states(self._generators)
         try:
             batch = next(self._iterator)
         except StopIteration:

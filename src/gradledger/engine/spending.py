@@ -9,7 +9,7 @@ from torch import Tensor
 
 from gradledger.engine.amounts import Amounts
 from gradledger.engine.guards import Guard
-from gradledger.engine.interrupts import held_back
+from gradledger.engine.interrupts import HeldBack
 from gradledger.engine.options import Options
 from gradledger.engine.ownership import Ownership
 from gradledger.engine.packing import Packing
@@ -41,7 +41,7 @@ class Spending:
         self._scaling = scaling
         self._options = options
         self.guards = {o: Guard(o, window) for o in ownership.optimizers}
-        self._amounts: Amounts | None = None
+        self._amounts = Amounts([], [], 1.0, measured=False)
 
     def spend(self, device: torch.device, made: int, closure: Closure | None = None) -> Skip | None:
         """Makes one update, or gives the reason why not. `made`: how many there were before.
@@ -51,6 +51,7 @@ class Spending:
         self._sums.settle()
         finite = self._weigh(1.0 / (self._window.weight * self._scaling.unit))
         if not self._scaling.judge(finite, device):
+            self._amounts.release()
             return self._skip(made)
         self._settle()
         try:
@@ -61,18 +62,20 @@ class Spending:
         except NotFiniteAfterStep:
             return Skip(made, ("the parameters after the step",), (), scaler=False)
         finally:
-            self._ownership.clear()
+            for p in self._sums.loose:
+                p.grad = None
+            self._amounts.release()
         return None
 
     def _step(self) -> None:
-        with held_back():
-            for optimizer in self._ownership.optimizers:
-                with self.guards[optimizer].ours(), self._packing.standing_in(optimizer):
+        with HeldBack():
+            for optimizer, guard in self.guards.items():
+                with guard, self._packing.standing_in(optimizer):
                     optimizer.step()
 
     def _step_evaluating(self, closure: Closure) -> None:
         (optimizer,) = self._ownership.optimizers
-        with self.guards[optimizer].ours(), restored_on_failure(optimizer):
+        with self.guards[optimizer], restored_on_failure(optimizer):
             optimizer.step(closure)  # type: ignore[arg-type]
 
     def present(self) -> None:
@@ -83,7 +86,7 @@ class Spending:
     @property
     def norm(self) -> float | None:
         """The norm of the window that was spent last."""
-        return None if self._amounts is None else self._amounts.norm()
+        return self._amounts.norm()
 
     def _weigh(self, factor: float) -> bool:
         """Measures the window, as far as needed; False if it is known not to be finite."""
@@ -120,7 +123,6 @@ class Spending:
 
     def _settle(self) -> None:
         """Makes the gradients that the optimizers see."""
-        assert self._amounts is not None
         self._amounts.settle(self._options.clip_value)
         for p, total in self._sums.loose.items():
             p.grad = total if total.dtype is p.dtype else total.to(p.dtype)

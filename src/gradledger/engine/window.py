@@ -7,20 +7,19 @@ from dataclasses import dataclass, field
 from torch import Tensor
 
 
-@dataclass
+@dataclass(slots=True)
 class MicroBatch:
     """One turn of the loop."""
 
     drawn: bool
     """By `over`, which also says when it ends; else one backward is all of it."""
+    batch: object = None
     items: float | None = None
     pending: bool = False
     """A loss was deposited, and another was promised."""
     torn: bool = False
     """It failed after that: the earlier losses are gone."""
     complete: bool = False
-    rows: int | None = None
-    """How many rows the batch is seen to have: only to tell that nobody passed items."""
 
 
 @dataclass
