@@ -29,8 +29,9 @@ import torch
 from torch import Tensor, nn
 from torch.optim import lr_scheduler as schedulers
 
-from gradledger.engine import checkpoint
-from gradledger.engine.checkpoint import describe, differences, read, write
+from gradledger.engine.checkpoint import describe, differences, left_overs, read, write
+from gradledger.engine.checkpoint.sealing import FORMAT
+from gradledger.engine.checkpoint.writing import Sealing
 from gradledger.errors import CheckpointError
 
 Pair = namedtuple("Pair", "a b")
@@ -155,7 +156,7 @@ def names(directory: Path) -> list[str]:
 def seal(path: Path, content: bytes) -> Path:
     """Make a file whose only fault is what is in it."""
     with open(path, "wb") as file:
-        sealing = checkpoint._Sealing(file)
+        sealing = Sealing(file)
         sealing.write(content)
         sealing.seal()
     return path
@@ -521,7 +522,7 @@ def test_writers_killed_at_any_moment_leave_a_whole_file_and_nothing_piles_up(
 
 def left_over(path: Path, name: str) -> Path:
     """What a writer leaves that is killed in the middle."""
-    temporary, file = checkpoint._open_temporary(str(path), 0o666)
+    temporary, file = left_overs.open_temporary(str(path), 0o666)
     file.write(b"PK")
     file.close()
     return Path(temporary).rename(path.parent / name) if name else Path(temporary)
@@ -543,7 +544,7 @@ def test_only_left_overs_of_this_file_and_this_host_are_removed(
 
 def test_the_temporary_file_of_a_living_writer_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "run.pt"
-    temporary, file = checkpoint._open_temporary(str(path), 0o666)
+    temporary, file = left_overs.open_temporary(str(path), 0o666)
     with file:
         write(path, {"n": 1})
         assert Path(temporary).exists()
@@ -555,16 +556,16 @@ def test_a_temporary_file_that_was_removed_before_it_was_locked_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "run.pt"
-    lock = checkpoint._lock
+    lock = left_overs._lock
     calls: list[bool] = []
 
     def late(opened: int, *, wait: bool) -> None:
         if not calls:
             calls.append(wait)
-            checkpoint._remove_left_overs(str(path))
+            left_overs.remove_left_overs(str(path))
         lock(opened, wait=wait)
 
-    monkeypatch.setattr(checkpoint, "_lock", late)
+    monkeypatch.setattr(left_overs, "_lock", late)
     write(path, {"n": 1})
     assert calls
     assert read(path)["n"] == 1
@@ -622,16 +623,14 @@ def test_what_torch_saved_of_something_else(tmp_path: Path) -> None:
     assert "is not a gradledger checkpoint: it has no seal" in refusal(tmp_path / "run.pt")
 
 
-@pytest.mark.parametrize(
-    "content", [[1], {"model": {}}, {"format": "x"}, {"format": checkpoint.FORMAT}]
-)
+@pytest.mark.parametrize("content", [[1], {"model": {}}, {"format": "x"}, {"format": FORMAT}])
 def test_another_header(tmp_path: Path, content: object) -> None:
     path = seal(tmp_path / "run.pt", saved_by_torch(content))
     assert "is not a gradledger checkpoint: it has another header" in refusal(path)
 
 
 def test_a_newer_format(tmp_path: Path) -> None:
-    header = {"format": checkpoint.FORMAT, "version": 2, "gradledger": "9.1"}
+    header = {"format": FORMAT, "version": 2, "gradledger": "9.1"}
     path = seal(tmp_path / "run.pt", saved_by_torch(header))
     message = refusal(path)
     assert "was made by a newer gradledger (9.1)" in message
@@ -650,7 +649,7 @@ def test_code_in_a_file_is_not_run(
 ) -> None:
     done = tmp_path / "done"
     monkeypatch.setenv("MALICE", str(done))
-    content = {"format": checkpoint.FORMAT, "version": 1, "evil": Malice()}
+    content = {"format": FORMAT, "version": 1, "evil": Malice()}
     pickled = saved_by_torch(content) if zipped else pickle.dumps(content)
     path = tmp_path / "run.pt"
     if sealed:
