@@ -10,10 +10,18 @@ import gradledger
 
 def test_the_exported_names_are_these() -> None:
     assert sorted(gradledger.__all__) == [
+        "CheckpointError",
         "GradledgerError",
         "InternalError",
+        "LossError",
         "MissingTorchError",
+        "MisuseError",
+        "NonFiniteGradient",
+        "OptionError",
         "RecordingError",
+        "Stepper",
+        "StepperWarning",
+        "TornUpdateError",
         "UnknownRuleError",
         "__version__",
     ]
@@ -24,9 +32,14 @@ def test_every_exported_name_is_there() -> None:
 
 
 def test_what_is_not_there_is_an_ordinary_attribute_error() -> None:
-    for name in ("Stepper", "nonsense"):
-        with pytest.raises(AttributeError, match=f"no attribute '{name}'"):
-            getattr(gradledger, name)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = gradledger.nonsense  # type: ignore[attr-defined]
+
+
+def test_stepper_is_itself() -> None:
+    from gradledger.engine import Stepper
+
+    assert gradledger.Stepper is Stepper
 
 
 @pytest.mark.parametrize(

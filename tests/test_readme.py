@@ -14,7 +14,8 @@ from gradledger.rules import CATALOGUE
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "examples" / "README.md"]
+PAGES += sorted((ROOT / "docs").rglob("*.md"))
 
 
 def blocks(language: str) -> list[str]:
@@ -31,8 +32,8 @@ def test_the_output_it_shows_is_what_the_command_prints(
     assert "\n".join(shown[1:]) in capsys.readouterr().out
 
 
-def test_the_python_it_shows_prints_what_its_last_comment_says() -> None:
-    (code,) = blocks("python")
+@pytest.mark.parametrize("code", blocks("python"), ids=lambda code: code.split("\n")[0])
+def test_the_python_it_shows_prints_what_its_last_comment_says(code: str) -> None:
     expected = code.rstrip().splitlines()[-1].removeprefix("# ")
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
