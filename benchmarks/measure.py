@@ -17,10 +17,12 @@ class Row:
     ratio: float
     low: float
     high: float
+    goal: float | None = None
 
     def __str__(self) -> str:
         spread = f"{self.low:.2f} to {self.high:.2f}"
-        return f"  {self.name:<46} {_time(self.seconds):>10}  x{self.ratio:<6.2f} ({spread})"
+        line = f"  {self.name:<46} {_time(self.seconds):>10}  x{self.ratio:<6.2f} ({spread})"
+        return line if self.goal is None else f"{line}  goal <= {self.goal:.2f}"
 
 
 def compare(
@@ -30,13 +32,38 @@ def compare(
     rounds: int = 15,
     per: int = 1,
     clock: Callable[[], float] = time.process_time,
+    before: Mapping[str, Callable[[], object]] | None = None,
+    goals: Mapping[str, float] | None = None,
 ) -> list[Row]:
-    """Runs all in turn, `rounds` times. Times are for one of the `per` things that a call does."""
+    """Runs all in turn, as `measure` does, and prints a line for each."""
+    rows = measure(candidates, rounds=rounds, per=per, clock=clock, before=before, goals=goals)
+    print(f"\n{title}")
+    print(*rows, sep="\n")
+    return rows
+
+
+def measure(
+    candidates: Mapping[str, Callable[[], object]],
+    *,
+    rounds: int = 15,
+    per: int = 1,
+    clock: Callable[[], float] = time.process_time,
+    before: Mapping[str, Callable[[], object]] | None = None,
+    goals: Mapping[str, float] | None = None,
+) -> list[Row]:
+    """Runs all in turn, `rounds` times. Times are for one of the `per` things that a call does.
+
+    What `before` names for a candidate is done before each of its calls, and not timed.
+    """
+    before, goals = before or {}, goals or {}
+    prepare = {name: before.get(name, _nothing) for name in candidates}
     times: dict[str, list[float]] = {name: [] for name in candidates}
-    for work in candidates.values():
+    for name, work in candidates.items():
+        prepare[name]()
         work()
     for _ in range(rounds):
         for name, work in candidates.items():
+            prepare[name]()
             start = clock()
             work()
             times[name].append(clock() - start)
@@ -52,11 +79,14 @@ def compare(
                 statistics.median(ratios),
                 ratios[quarter],
                 ratios[-1 - quarter],
+                goals.get(name),
             )
         )
-    print(f"\n{title}")
-    print(*rows, sep="\n")
     return rows
+
+
+def _nothing() -> None:
+    pass
 
 
 def _time(seconds: float) -> str:

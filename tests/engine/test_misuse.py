@@ -15,7 +15,13 @@ from torch.optim import SGD, AdamW
 from torch.optim.lr_scheduler import StepLR
 
 from gradledger import Stepper
-from gradledger.errors import GradledgerError, LossError, MisuseError, OptionError
+from gradledger.errors import (
+    GradledgerError,
+    LossError,
+    MisuseError,
+    OptionError,
+    StepperWarning,
+)
 
 from .loops import assert_same_model, big_batches, micro_batches, mse, net, unchanged, windows
 
@@ -389,3 +395,27 @@ def test_messages_say_what_to_do() -> None:
         with pytest.raises(GradledgerError) as caught:
             call()
         assert len(str(caught.value)) > 30
+
+
+def test_an_old_habit_inside_over_is_told_at_the_next_draw() -> None:
+    model = net()
+    before = [p.detach().clone() for p in model.parameters()]
+    stepper = Stepper(model, SGD(model.parameters(), 0.1))
+
+    def loop() -> None:
+        for batch in stepper.over(micro_batches(4, 4)):
+            mse(model, batch).backward()  # type: ignore[no-untyped-call]
+
+    with pytest.raises(MisuseError, match=r"call stepper\.backward\(loss\) in place of loss\.back"):
+        loop()
+    assert all(map(torch.equal, before, model.parameters()))
+    assert all(p.grad is None for p in model.parameters())
+
+
+def test_a_pass_that_trains_nothing_is_told() -> None:
+    model = net()
+    stepper = Stepper(model, SGD(model.parameters(), 0.1))
+    with pytest.warns(
+        StepperWarning, match=r"ended after 2 batches, and stepper\.backward\(loss\) was never"
+    ):
+        assert len(list(stepper.over(micro_batches(4, 4)))) == 2

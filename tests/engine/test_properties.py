@@ -7,6 +7,7 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -202,6 +203,7 @@ def run_plainly(story: Story, data: list[Batch]) -> tuple[Net, torch.optim.Optim
 
 
 @settings(max_examples=60, deadline=None)
+@pytest.mark.filterwarnings("ignore:the data has ended")
 @given(stories)
 def test_every_run_is_its_big_batches(story: Story) -> None:
     data = draw_data(story)
@@ -216,6 +218,7 @@ def test_every_run_is_its_big_batches(story: Story) -> None:
 
 
 @settings(max_examples=40, deadline=None)
+@pytest.mark.filterwarnings("ignore:the data has ended")
 @given(stories)
 def test_packing_changes_nothing(story: Story) -> None:
     data = draw_data(story)

@@ -48,9 +48,7 @@ class Small:
         loss = mse(self.model, batch)
         if not fits:
             first = next(iter(self.model.parameters()))
-            handle = first.register_hook(self._fail)
-            loss.register_hook(lambda grad: None)
-            self._handle = handle
+            self._handle = first.register_hook(self._fail)  # type: ignore[no-untyped-call]
         return loss
 
     def _fail(self, grad: Tensor) -> None:
@@ -73,12 +71,10 @@ def test_a_batch_that_does_not_fit_gives_the_update_of_the_whole(
         for batch in stepper.over(data):
             whole = mse(ours, batch).item()
             assert stepper.run(batch, machine.loss).item() == pytest.approx(whole, rel=1e-12)
-    assert [str(warning.message).split(".")[0] for warning in told] == [
-        "Out of memory with 13 rows: going on with pieces of 7",
-        "Out of memory with 7 rows: going on with pieces of 4",
-    ]
-    assert told[0].category is StepperWarning
-    assert told[0].filename == __file__
+    (once,) = told
+    assert "Out of memory with 13 rows: going on with pieces of 4." in str(once.message)
+    assert once.category is StepperWarning
+    assert once.filename == __file__
     big_batches(theirs, AdamW(theirs.parameters(), 0.1), windows(data, 2), clip_norm=0.1)
     assert_same_model(ours, theirs)
     assert stepper.updates == 3
@@ -145,7 +141,7 @@ def test_pieces_with_unequal_valid_tokens_weigh_what_the_function_says() -> None
     with pytest.warns(StepperWarning):
         stepper.run((x, y, valid), loss_fn)
     optimizer = SGD(theirs.parameters(), 0.1)
-    masked(theirs, (x, y, valid))[0].backward()
+    masked(theirs, (x, y, valid))[0].backward()  # type: ignore[no-untyped-call]
     optimizer.step()
     assert_same_model(ours, theirs)
 
@@ -154,10 +150,7 @@ def test_items_that_are_not_rows_can_not_be_shared_out() -> None:
     model = net()
     machine = Small(model, 4, "forward", KINDS["device"])
     stepper = Stepper(model, SGD(model.parameters(), 0.1))
-    with (
-        pytest.warns(StepperWarning),
-        pytest.raises(LossError, match=r"items=30 is not its number of rows \(8\)"),
-    ):
+    with pytest.raises(LossError, match=r"items=30 is not its number of rows \(8\)"):
         stepper.run(micro_batches(8)[0], machine.loss, items=30)
 
 
@@ -209,7 +202,7 @@ def test_lbfgs_sees_the_window_as_one_batch(search: str | None, clip_norm: float
         def closure(window: list[Batch] = window) -> Tensor:
             b.zero_grad()
             loss = whole(theirs, window)
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             if clip_norm is not None:
                 nn.utils.clip_grad_norm_(theirs.parameters(), clip_norm)
             return loss

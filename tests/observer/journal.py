@@ -121,6 +121,8 @@ class Journal:
 
     def notice(self, at: Place | None = None) -> None:
         """Write down what was done by hand since the last look."""
+        if self.hushed:
+            return
         place = at or self.here()
         statement = self.script.text(place)
         for name, leaf in self.cells:

@@ -8,7 +8,7 @@ from math import hypot, isfinite
 import torch
 from torch import Tensor
 
-from gradledger.engine.packs import LOW_PRECISION
+from gradledger.engine.packable import LOW_PRECISION
 
 
 class Amounts:

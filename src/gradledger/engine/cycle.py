@@ -65,6 +65,8 @@ class Cycle:
         self.last_skip: Skip | None = None
         self._last_loss: ref[Tensor] | None = None
         self._device = torch.device("cpu")
+        self._drawn = self.entered = 0
+        """Micro-batches so far, and how often one of them came to a loss."""
         self.itemless = False
         self._rows: int | None = None
         self._unequal_told = False
@@ -75,6 +77,7 @@ class Cycle:
         """A micro-batch begins."""
         self.turn = MicroBatch(drawn, batch)
         self.window.begun += 1
+        self._drawn += drawn
         if drawn and listeners:
             self.telling.batch()
 
@@ -84,6 +87,7 @@ class Cycle:
         if turn is None:
             return False
         if not turn.complete:
+            self._check_nobody_else_deposited(turn)
             self.withdraw()
             self.window.dropped |= self.options.on_fault == "drop"
         if self.window.full:
@@ -98,6 +102,13 @@ class Cycle:
     def end_pass(self, *, last: bool) -> None:
         """The data has ended, and with it the window."""
         self.finish()
+        if self._drawn and not (self.entered or self.updates):
+            warnings.warn(
+                f"the data has ended after {self._drawn} batches, and stepper.backward(loss) was "
+                "never called: nothing was trained.",
+                StepperWarning,
+                stacklevel=outside(),
+            )
         if last:
             self.telling.pass_ended()
 
@@ -106,7 +117,7 @@ class Cycle:
         an earlier loss of it away.
         """
         self.ownership.clear()
-        self.telling.failed()
+        self.telling.forget()
         if self.turn is not None and self.turn.pending:
             self.turn.pending, self.turn.torn = False, True
 
@@ -131,6 +142,7 @@ class Cycle:
         if turn is None or not (turn.drawn or turn.pending):
             self.end_turn()
             self.begin_turn(drawn=False)
+        self.entered += 1
         assert self.turn is not None
         return self.turn
 
@@ -173,7 +185,9 @@ class Cycle:
     def deposit(self, loss: Tensor, items: float | None) -> None:
         """Moves what the cells hold into the window."""
         window = self.window
-        amount = self._amount(items)
+        amount = 1.0 if items is None else items
+        if items is None:
+            self._compare_rows()
         if listeners:
             got = [p for p in self.ownership.parameters() if p.grad is not None]
             self.telling.deposited(got, items)
@@ -193,17 +207,14 @@ class Cycle:
         window.losses.append((window.begun - 1, loss.detach()))
         window.add(amount)
 
-    def _amount(self, items: float | None) -> float:
+    def check_items(self, items: float | None) -> None:
+        """Raises LossError where micro-batches can't be weighed against each other."""
         if self.window.deposits and (items is None) != self.itemless:
             raise LossError(
                 "some micro-batches of this window came with items and some without: they can't be "
                 "weighed against each other. Pass items with every backward()."
             )
         self.itemless = items is None
-        if items is not None:
-            return items
-        self._compare_rows()
-        return 1.0
 
     def _compare_rows(self) -> None:
         """Nobody said how many items there are: says so once, where they are seen to differ."""
@@ -221,11 +232,19 @@ class Cycle:
             )
         self._rows = here
 
+    def _check_nobody_else_deposited(self, turn: MicroBatch) -> None:
+        """A micro-batch without a loss of its own, and gradients in the cells: an old habit."""
+        if not (turn.pending or turn.torn):
+            for p in self.ownership.trainable:
+                if p.grad is not None:
+                    self.ownership.clear()
+                    raise self._stray_gradient(p)
+
     def _stray_gradient(self, p: Tensor) -> MisuseError:
         return MisuseError(
             f"{self.ownership.names()[id(p)]} holds a gradient that did not come through this "
-            "Stepper. If its loss is meant to count, pass it to stepper.backward(); if not, clear "
-            "it with optimizer.zero_grad() first."
+            "Stepper. If its loss is meant to count, call stepper.backward(loss) in place of "
+            "loss.backward(); if not, clear it with optimizer.zero_grad()."
         )
 
     # The end of a window ----------------------------------------------------------------------
@@ -249,6 +268,8 @@ class Cycle:
         return True
 
     def _spend(self) -> Skip | None:
+        if self.ownership.changed():
+            self.sums.settle_all()
         sums = [p for p, _ in self.sums.each()] if listeners else []
         closure = None if self.closures is None else self.closures.closure()
         skip = self.spending.spend(self._device, self.updates, closure)

@@ -15,8 +15,7 @@ from torch.optim import Optimizer
 from gradledger.engine.guards import Guard
 from gradledger.engine.options import Options
 from gradledger.engine.ownership import Group, Ownership
-from gradledger.engine.packing import ELEMENTWISE
-from gradledger.engine.packs import LOW_PRECISION
+from gradledger.engine.packable import ELEMENTWISE, LOW_PRECISION
 from gradledger.errors import NonFiniteGradient, OptionError, TornUpdateError
 
 ONE_BY_ONE = ELEMENTWISE | {optim.Adafactor, optim.SparseAdam, optim.Muon}
@@ -35,7 +34,8 @@ class EagerRelease:
         self._hooked: dict[int, Any] = {}
         self._homes: dict[int, tuple[Optimizer, Group]] = {}
         self._active = False
-        self._moved = 0
+        self.moved: list[Tensor] = []
+        """The parameters that the last backward updated."""
         self._squares = 0.0
         self.norm: float | None = None
 
@@ -43,7 +43,7 @@ class EagerRelease:
         """Walks back and spends on the way."""
         if self._ownership.changed() or not self._hooked:
             self._hook()
-        self._moved, self._squares = 0, 0.0
+        self.moved, self._squares = [], 0.0
         try:
             with self._one_at_a_time():
                 torch.autograd.backward(
@@ -51,19 +51,14 @@ class EagerRelease:
                 )
         except BaseException as error:
             self._ownership.clear()
-            if self._moved:
+            if self.moved:
                 raise TornUpdateError(
-                    f"backward failed after {self._moved} parameters had been updated, and with "
-                    'release="eager" that can\'t be undone: go back to a checkpoint. The cause: '
+                    f"backward failed after {len(self.moved)} parameters had been updated, and "
+                    'with release="eager" that can\'t be undone: go back to a checkpoint. Cause: '
                     f"{type(error).__name__}: {error}"
                 ) from error
             raise
         self.norm = sqrt(self._squares) if self._options.guarded else None
-
-    @property
-    def moved(self) -> int:
-        """How many parameters the last backward updated."""
-        return self._moved
 
     @contextmanager
     def _one_at_a_time(self) -> Iterator[None]:
@@ -94,7 +89,7 @@ class EagerRelease:
                 optimizer.step()
         finally:
             group["params"] = []
-        self._moved += 1
+        self.moved.append(p)
         p.grad = None
 
     def _check(self, p: Tensor, grad: Tensor) -> None:

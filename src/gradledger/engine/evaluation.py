@@ -27,6 +27,8 @@ class Evaluation:
         self._cycle = cycle
         self.fitting: int | None = None
         """The most rows that fit into memory, once some did not."""
+        self._too_many: int | None = None
+        """How many did not, as long as nobody was told."""
         self._keeps = kept
         if kept:
             cycle.closures = self
@@ -76,20 +78,26 @@ class Evaluation:
             if height is None or height < 2:
                 raise
             self.fitting = (height + 1) // 2
-            warnings.warn(
-                f"Out of memory with {height} rows: going on with pieces of {self.fitting}. The "
-                "update stays that of the whole batch.",
-                StepperWarning,
-                stacklevel=outside(),
-            )
+            self._too_many = self._too_many or height
             # Not `return` from here: the exception holds what takes the memory until this ends.
         else:
+            self._tell_what_fits()
             if self._keeps:
                 self._kept.append((piece, loss_fn, items))
             return loss.detach(), items
         if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
             torch.cuda.empty_cache()
         return None
+
+    def _tell_what_fits(self) -> None:
+        if self._too_many is not None:
+            too_many, self._too_many = self._too_many, None
+            warnings.warn(
+                f"Out of memory with {too_many} rows: going on with pieces of {self.fitting}. The "
+                "update stays that of the whole batch.",
+                StepperWarning,
+                stacklevel=outside(),
+            )
 
     def _evaluate(
         self, piece: Batch, loss_fn: LossFn[Batch], items: float | None
@@ -101,6 +109,7 @@ class Evaluation:
         elif items is None:
             items = rows(piece)
         check_loss(answer)
+        self._cycle.check_items(items)
         self._cycle.walk_back(answer)
         return answer, items
 
@@ -130,6 +139,7 @@ class Evaluation:
         cycle.window.empty()
         for piece, loss_fn, items in self._kept:
             loss, _ = self._evaluate(piece, loss_fn, items)
+            cycle.telling.forget()  # the optimizer's own business, as its line search is
             cycle.deposit(loss, items)
         cycle.spending.present()
 

@@ -48,8 +48,10 @@ _GUARDS: WeakKeyDictionary[Optimizer, WeakSet[Guard]] = WeakKeyDictionary()
 
 def is_watched(optimizer: Optimizer) -> bool:
     """Whether somebody besides us has a hook on its step, and may look at its parameters."""
+    step = vars(optimizer).get("step")
     return bool(
-        len(optimizer._optimizer_step_pre_hooks) > (optimizer in _GUARDS)
+        (step is not None and not hasattr(step, "_wrapped_by_lr_sched"))
+        or len(optimizer._optimizer_step_pre_hooks) > (optimizer in _GUARDS)
         or optimizer._optimizer_step_post_hooks
         or _global_optimizer_pre_hooks
         or _global_optimizer_post_hooks

@@ -21,8 +21,9 @@ class Ownership:
     def __init__(self, model: nn.Module, optimizers: Sequence[Optimizer]) -> None:
         self.model = model
         self.optimizers = tuple(optimizers)
-        self._known = self.parameters()
-        self._groups = [group for _, group in self.groups()]
+        self._seen: list[tuple[Group, list[Tensor]]] = []
+        self._known: list[Tensor] = []
+        self.changed()
 
     def groups(self) -> Iterator[tuple[Optimizer, Group]]:
         """Every param group, with its optimizer."""
@@ -32,17 +33,21 @@ class Ownership:
 
     def parameters(self) -> list[Tensor]:
         """Every parameter, frozen ones too, in the order of the groups."""
-        if len(self.optimizers) == 1 and len(self.optimizers[0].param_groups) == 1:
-            return list(self.optimizers[0].param_groups[0]["params"])
         return [p for _, group in self.groups() for p in group["params"]]
 
     def changed(self) -> bool:
         """Whether the optimizers hold other parameters, or other groups, than when last asked."""
-        now = self.parameters()
-        groups = [group for _, group in self.groups()]
-        if _same(now, self._known) and _same(groups, self._groups):
-            return False
-        self._known, self._groups = now, groups
+        number = 0
+        for optimizer in self.optimizers:
+            for group in optimizer.param_groups:
+                if number == len(self._seen) or not _same(group, *self._seen[number]):
+                    return self._look_anew()
+                number += 1
+        return number != len(self._seen) and self._look_anew()
+
+    def _look_anew(self) -> bool:
+        self._seen = [(group, list(group["params"])) for _, group in self.groups()]
+        self._known = self.parameters()
         return True
 
     @property
@@ -64,6 +69,6 @@ class Ownership:
         return named
 
 
-def _same(a: Sequence[object], b: Sequence[object]) -> bool:
-    """The same objects, in the same order."""
-    return len(a) == len(b) and all(map(is_, a, b))
+def _same(group: Group, seen: Group, parameters: list[Tensor]) -> bool:
+    now = group["params"]
+    return group is seen and len(now) == len(parameters) and all(map(is_, now, parameters))

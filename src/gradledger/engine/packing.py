@@ -5,34 +5,20 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from weakref import finalize
 
-import torch
-from torch import Tensor, nn, optim
+from torch import Tensor
 from torch.optim import Optimizer
 
 from gradledger.engine.guards import is_watched
 from gradledger.engine.ownership import Ownership
+from gradledger.engine.packable import likeness, why_loose
 from gradledger.engine.packs import Pack
 
-ELEMENTWISE: frozenset[type[Optimizer]] = frozenset(
-    {
-        optim.SGD,
-        optim.Adam,
-        optim.AdamW,
-        optim.RMSprop,
-        optim.Adagrad,
-        optim.Adadelta,
-        optim.Adamax,
-        optim.NAdam,
-        optim.RAdam,
-        optim.ASGD,
-        optim.Rprop,
-    }
-)
-"""What happens to an element depends on that element alone. These very classes, no subclass."""
+PACK = 2**18
+"""Elements in one pack: it is what `torch.save` of a single member takes along."""
 
-LARGEST = 2**16
-"""Elements. Beyond this, the copy into the pack costs more than a step of its own."""
+ALONE = "there is no other like it to pack it with"
 
 
 class Packing:
@@ -49,6 +35,8 @@ class Packing:
         """Something changed: `build` at the next quiet moment."""
         self.irregular: dict[int, tuple[Tensor, str]] = {}
         """What was found never to fit, and why, by id."""
+        # Who makes another Stepper, or goes on without one, finds parameters with their own memory.
+        finalize(self, _dissolve, self.packs).atexit = False
         self._stand_ins: list[tuple[dict[str, Any], list[Tensor]]] = []
 
     def build(self) -> None:
@@ -57,24 +45,18 @@ class Packing:
         if not self._wanted:
             return
         self.unpack()
-        bundles: dict[Hashable, list[Tensor]] = {}
-        places: dict[Hashable, tuple[Optimizer, dict[str, Any]]] = {}
-        for which, (optimizer, group) in enumerate(self._ownership.groups()):
-            unfit = why_no_packing(optimizer, group)
+        self._note_reasons()
+        for optimizer, group in self._ownership.groups():
+            alike: dict[Hashable, list[Tensor]] = {}
             for p in group["params"]:
-                why = unfit or self._why_loose(p, optimizer)
-                if why:
-                    self.reasons[id(p)] = why
-                    continue
-                scalars = _scalars(optimizer.state.get(p, {}))
-                key: Hashable = (which, p.dtype, p.device, scalars)
-                bundles.setdefault(key, []).append(p)
-                places[key] = optimizer, group
-        for like, members in bundles.items():
-            if len(members) > 1:
-                self.packs.append(Pack(*places[like], members))
-            else:
-                self.reasons[id(members[0])] = "there is no other like it to pack it with"
+                if id(p) not in self.reasons:
+                    like = likeness(p, optimizer.state.get(p, {}))
+                    alike.setdefault(like, []).append(p)
+            for members in (m for found in alike.values() for m in _portions(found)):
+                if len(members) > 1:
+                    self.packs.append(Pack(optimizer, group, members))
+                else:
+                    self.reasons[id(members[0])] = ALONE
         self._share_out()
 
     def build_as(
@@ -83,23 +65,31 @@ class Packing:
         """Packs as another Stepper had it, so that even roundings are the same."""
         self.unpack()
         self.irregular = {id(p): (p, why) for p, why in irregular}
+        if not self._wanted:
+            return
+        self._note_reasons()
         homes = {
             id(p): (o, group) for o, group in self._ownership.groups() for p in group["params"]
         }
-        if not self._wanted:
-            return
         for members in packs:
-            optimizer, group = homes[id(members[0])]
-            if not any(why_no_packing(optimizer, group) or why_loose(p) for p in members):
-                self.packs.append(Pack(optimizer, group, members))
+            if not any(id(p) in self.reasons for p in members):
+                self.packs.append(Pack(*homes[id(members[0])], members))
         self._share_out()
+        for p in self.loose:
+            self.reasons.setdefault(id(p), ALONE)
         self.stale = not settled
+
+    def _note_reasons(self) -> None:
+        for optimizer, group in self._ownership.groups():
+            for p in group["params"]:
+                if id(p) in self.irregular:
+                    self.reasons[id(p)] = self.irregular[id(p)][1]
+                elif why := why_loose(p, optimizer, group):
+                    self.reasons[id(p)] = why
 
     def unpack(self) -> None:
         """Makes every parameter loose."""
-        for pack in self.packs:
-            pack.dissolve()
-        self.packs = []
+        _dissolve(self.packs)
         self.reasons = {}
         self._share_out()
 
@@ -154,10 +144,11 @@ class Packing:
                 for pack in packs:
                     pack.leave()
 
-    def _why_loose(self, p: Tensor, optimizer: Optimizer) -> str | None:
-        if id(p) in self.irregular:
-            return self.irregular[id(p)][1]
-        return why_loose(p) or why_state_does_not_pack(p, optimizer)
+
+def _dissolve(packs: list[Pack]) -> None:
+    for pack in packs:
+        pack.dissolve()
+    packs.clear()
 
 
 @contextmanager
@@ -173,67 +164,17 @@ def _members_shown(packs: list[Pack]) -> Iterator[None]:
         for pack in packs:
             for p in pack.members:
                 p.grad = None
+            pack.note_step_counts()
 
 
-def why_no_packing(optimizer: Optimizer, group: dict[str, Any]) -> str | None:
-    """Why nothing of a param group can be packed; None if it can."""
-    kind = type(optimizer)
-    if kind not in ELEMENTWISE:
-        return f"{kind.__name__} is not known to treat every element by itself"
-    if group.get("differentiable"):
-        return "its optimizer is differentiable"
-    return None
-
-
-def why_loose(p: Tensor) -> str | None:
-    """Why a parameter stays as it is, by what it is; None if it can be packed."""
-    if type(p) is not nn.Parameter or type(p.data) is not Tensor:
-        return f"it is a {type(p).__name__}, not a plain parameter"
-    if not p.requires_grad:
-        return "it is frozen"
-    if p.numel() > LARGEST:
-        return f"it is large (more than {LARGEST:,} elements): a step of its own costs less"
-    if p.dim() == 0 or p.numel() == 0:
-        return "it is a scalar, or empty"
-    if not p.is_floating_point() or p.layout != torch.strided:
-        return f"its type is {p.dtype}, {p.layout}"
-    if not p.is_contiguous():
-        return "its memory format is not the plain one"
-    if getattr(p, "grad_dtype", p.dtype) not in (p.dtype, None):
-        return "its gradient has a type of its own"
-    storage = p.untyped_storage()
-    if storage.is_shared() or storage.nbytes() != p.numel() * p.element_size():
-        return "its memory is shared with something else"
-    if torch._C._storage_Use_Count(storage._cdata) > _HOLDERS:
-        return "something else holds its memory (a state_dict, a NumPy array, a detached copy)"
-    return None
-
-
-def why_state_does_not_pack(p: Tensor, optimizer: Optimizer) -> str | None:
-    """Why a parameter's optimizer state keeps it out of a pack; None if it does not."""
-    for key, value in optimizer.state.get(p, {}).items():
-        if isinstance(value, Tensor):
-            if value.dim() and (value.shape != p.shape or value.layout != torch.strided):
-                return f"its optimizer state {key!r} has another shape"
-        elif not isinstance(value, Hashable):
-            return f"its optimizer state {key!r} is a {type(value).__name__}"
-    return None
-
-
-def _scalars(state: dict[str, Any]) -> tuple[Hashable, ...]:
-    """What has to be equal in a pack: which state there is, and step counts."""
-    return tuple(
-        (key, value.dtype, value.item() if value.dim() == 0 else None)
-        if isinstance(value, Tensor)
-        else (key, value)
-        for key, value in state.items()
-    )
-
-
-def _holders_of_a_plain_parameter() -> int:
-    parameter = nn.Parameter(torch.zeros(1))
-    storage = parameter.untyped_storage()
-    return int(torch._C._storage_Use_Count(storage._cdata))
-
-
-_HOLDERS = _holders_of_a_plain_parameter()
+def _portions(members: list[Tensor]) -> Iterator[list[Tensor]]:
+    """The members in their order, as many together as make a pack."""
+    portion: list[Tensor] = []
+    size = 0
+    for p in members:
+        if portion and size + p.numel() > PACK:
+            yield portion
+            portion, size = [], 0
+        portion.append(p)
+        size += p.numel()
+    yield portion

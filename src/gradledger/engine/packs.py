@@ -18,8 +18,9 @@ from torch.autograd.graph import increment_version
 from torch.optim import Optimizer
 
 from gradledger.engine.ownership import Group
+from gradledger.engine.packable import LOW_PRECISION, has_other_holders
 
-LOW_PRECISION = (torch.bfloat16, torch.float16)
+_DENSE = {torch.strided}
 
 _ALIGNED = 16
 """Elements: members of a multiple of these come first, so that they start on a cache line."""
@@ -37,7 +38,8 @@ class Pack:
             self.flat = nn.Parameter(torch.cat([p.detach().reshape(-1) for p in self.members]))
             for p, view in zip(self.members, self._views(self.flat.detach()), strict=True):
                 p.data = view
-        self._addresses = [p.data_ptr() for p in self.members]
+        self._addresses = list(map(Tensor.data_ptr, self.members))
+        self._forms = [(p.shape, p.stride(), p.dtype) for p in self.members]
         self.grad = torch.zeros_like(self.flat.detach())
         self.grad_views = self._views(self.grad)
         self.wide = first.dtype in LOW_PRECISION
@@ -49,9 +51,13 @@ class Pack:
         """The stand-in's, as its optimizer left it."""
         self._scalars: list[tuple[Tensor, Tensor]] = []
         """Of each step count and its like: the first member's, and all others'."""
+        self._counted: list[Tensor] = []
+        self._counts: list[int] = []
+        """The members' own step counts, and their versions: who changes one makes them differ."""
         self._shown: list[dict[str, Any]] = []
         """Each member's own part of the state, in `optimizer.state`."""
         self._values: list[Any] = []
+        self._value_addresses: list[int] = []
         self._bind_state()
 
     def _views(self, flat: Tensor) -> list[Tensor]:
@@ -62,7 +68,8 @@ class Pack:
 
     def holds_sparse(self) -> bool:
         """Whether a member's cell holds what can't be added to a flat buffer."""
-        return any(p.grad is not None and p.grad.layout is not torch.strided for p in self.members)
+        layouts = {p.grad.layout for p in self.members if p.grad is not None}
+        return not layouts <= _DENSE
 
     def add(self, weight: float) -> bool:
         """Moves what the members' cells hold into the sum. Says whether there was anything."""
@@ -125,9 +132,14 @@ class Pack:
         self.state = dict(state)
         for first, others in self._scalars:
             others.copy_(first)
+        self.note_step_counts()
         if self.missing is not None:
             # The members were changed behind autograd's back: a graph that saved one has to notice.
             increment_version(self.members)
+
+    def note_step_counts(self) -> None:
+        """All members have made the same steps, up to here."""
+        self._counts = [count._version for count in self._counted]
 
     # State --------------------------------------------------------------------------------------
 
@@ -160,40 +172,75 @@ class Pack:
                 vector = value.detach().expand(len(self.members)).clone()
                 self._scalars.append((vector[0], vector[1:]))
                 parts[key] = list(vector.unbind())
-                state[key] = parts[key][0]
+                state[key] = vector[0]
             else:
                 parts[key] = list(self._views(value))
-        self._shown = []
-        for i, p in enumerate(self.members):
-            shown: dict[str, Any] = self.optimizer.state[p]
-            shown.clear()
-            shown.update((key, values[i]) for key, values in parts.items())
-            self._shown.append(shown)
+        self._shown = [self.optimizer.state[p] for p in self.members]
+        for i, shown in enumerate(self._shown):
+            for key, values in parts.items():
+                _show(shown, key, values[i])
         self._values = list(chain.from_iterable(map(dict.values, self._shown)))
+        self._value_addresses = self._addresses_of_state()
+        self._counted = [v for v in self._values if isinstance(v, Tensor) and v.dim() == 0]
+        self.note_step_counts()
         self.state = state
 
-    def intact(self) -> bool:
-        """Whether members and their state still are the views that they were made.
+    def in_place(self) -> bool:
+        """Whether the members still are the views that they were made: people assign `p.data`."""
+        return (
+            list(map(Tensor.data_ptr, self.members)) == self._addresses
+            and [(p.shape, p.stride(), p.dtype) for p in self.members] == self._forms
+        )
 
-        People assign `p.data`, load other state, or clear `optimizer.state`.
-        """
-        if list(map(Tensor.data_ptr, self.members)) != self._addresses:
-            return False
+    def intact(self) -> bool:
+        """Whether their state is, too: people load another, clear it, or reset a part of it."""
         state = self.optimizer.state
         if not self._shown:
             return self.members[0] not in state
         if not all(map(is_, map(state.get, self.members), self._shown)):
             return False
         values = list(chain.from_iterable(map(dict.values, self._shown)))
-        return len(values) == len(self._values) and all(map(is_, values, self._values))
+        return (
+            len(values) == len(self._values)
+            and all(map(is_, values, self._values))
+            and self._addresses_of_state() == self._value_addresses
+            and [count._version for count in self._counted] == self._counts
+        )
+
+    def _addresses_of_state(self) -> list[int]:
+        return [value.data_ptr() for value in self._values if isinstance(value, Tensor)]
 
     def dissolve(self) -> None:
-        """Gives every member memory of its own again, where it still has ours."""
-        ours = self.flat.untyped_storage().data_ptr()
-        for p in self.members:
-            if p.untyped_storage().data_ptr() == ours:
+        """Gives every member memory of its own again.
+
+        Where somebody else has taken hold of the pack's memory (a state_dict, another process, a
+        weight that was tied to another), all stay where they are, and go on being seen there.
+        """
+        ours = len(self.members)
+        if (
+            self.in_place()
+            and not self.flat.untyped_storage().is_shared()
+            and not has_other_holders(self.flat, views=ours)
+        ):
+            for p in self.members:
                 p.data = p.detach().clone()
-        for shown in self._shown:
-            for key, value in shown.items():
-                if isinstance(value, Tensor):
-                    shown[key] = value.clone()
+        for key, buffer in self.state.items():
+            if isinstance(buffer, Tensor) and buffer.dim():
+                if has_other_holders(buffer, views=ours):
+                    continue
+                for shown in self._shown:
+                    if key in shown:
+                        _show(shown, key, shown[key].clone())
+
+
+def _show(shown: dict[str, Any], key: str, value: Any) -> None:
+    """Sets an entry of the state; a tensor that is there stays, and gets other memory."""
+    there = shown.get(key)
+    if (
+        isinstance(there, Tensor)
+        and isinstance(value, Tensor)
+        and (there.shape, there.dtype, there.device) == (value.shape, value.dtype, value.device)
+    ):
+        there.data = value
+    else:
+        shown[key] = value

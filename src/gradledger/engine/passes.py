@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -13,6 +13,9 @@ from gradledger.engine.telling import announced
 from gradledger.errors import CheckpointError
 
 T = TypeVar("T")
+
+_OWN = "data "
+"""What the keys of the data's own generators begin with."""
 
 
 class Turns(Protocol):
@@ -59,12 +62,16 @@ class Pass(Generic[T]):
     """One pass over the data: an iterator that survives what its data raises."""
 
     def __init__(
-        self, data: Iterable[T], turns: Turns, position: Position, comeback: Comeback | None
+        self,
+        data: Iterable[T],
+        turns: Turns,
+        position: Position,
+        take_comeback: Callable[[], Comeback | None],
     ) -> None:
         self.data = data
         self._turns = turns
         self._position = position
-        self._comeback = comeback
+        self._take_comeback = take_comeback
         self._generators: list[torch.Generator] = []
         self._iterator: Iterator[T] | None = None
         self._ended = False
@@ -89,7 +96,7 @@ class Pass(Generic[T]):
             position.done += 1
         position.before_draw = randomness.capture_torch()
         if self._generators:
-            position.before_draw |= _own_states(self._generators)
+            position.before_draw |= _states(self._generators)
         try:
             batch = next(self._iterator)
         except StopIteration:
@@ -107,7 +114,7 @@ class Pass(Generic[T]):
         return batch
 
     def _begin(self) -> Iterator[T]:
-        position, comeback = self._position, self._comeback
+        position, comeback = self._position, self._take_comeback()
         if isinstance(self.data, Pass):
             return iter(self.data)  # which reads the data, and knows the position in it
         length = _length(self.data)
@@ -149,17 +156,22 @@ class Pass(Generic[T]):
 
 def all_generators(data: object) -> dict[str, Any]:
     """The process's random number generators, and those that the data has of its own."""
-    return randomness.capture() | _own_states(_own(data))
+    return randomness.capture() | _states(_own(data))
 
 
-def _own_states(generators: list[torch.Generator]) -> dict[str, Any]:
-    return {f"data {i}": generator.get_state() for i, generator in enumerate(generators)}
+def own_states(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Of generators, those that belong to the data."""
+    return {key: value for key, value in state.items() if key.startswith(_OWN)}
+
+
+def _states(generators: list[torch.Generator]) -> dict[str, Any]:
+    return {f"{_OWN}{i}": generator.get_state() for i, generator in enumerate(generators)}
 
 
 def _set_own(data: object, state: dict[str, Any]) -> None:
     for which, generator in enumerate(_own(data)):
-        if f"data {which}" in state:
-            generator.set_state(state[f"data {which}"])
+        if f"{_OWN}{which}" in state:
+            generator.set_state(state[f"{_OWN}{which}"])
 
 
 def _own(data: object) -> list[torch.Generator]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from torch import Tensor
 
 from gradledger.engine import randomness
+from gradledger.engine.checkpoint.fitting import kind_of
 from gradledger.engine.cycle import Cycle
-from gradledger.engine.passes import Comeback, Position, all_generators
+from gradledger.engine.passes import Comeback, Position, all_generators, own_states
 
 VERSION = 1
 
@@ -17,13 +18,18 @@ _COUNTS = ("updates", "skipped", "dropped")
 _WINDOW = ("begun", "deposits", "weight", "first_items", "dropped")
 
 
-def state_of(cycle: Cycle, position: Position, data: object) -> dict[str, Any]:
+def state_of(
+    cycle: Cycle, position: Position, data: object, comeback: Comeback | None
+) -> dict[str, Any]:
     """The state, in values that any checkpoint can hold.
 
     A micro-batch that was drawn and not deposited counts as not drawn: it will be drawn again.
+    `comeback`: what was loaded, and no pass has made up for yet.
     """
     turn = cycle.turn
     now = all_generators(data)
+    if comeback is not None:
+        now |= own_states(comeback.now)
     begun, done = cycle.window.begun, position.done
     if turn is not None and turn.complete:
         done += turn.drawn
@@ -32,11 +38,14 @@ def state_of(cycle: Cycle, position: Position, data: object) -> dict[str, Any]:
         if turn.drawn:
             now |= position.before_draw
     places = {id(p): i for i, p in enumerate(cycle.ownership.parameters())}
+    scaler = cycle.scaling.scaler
     return {
         "version": VERSION,
         "accumulate": cycle.window.size,
+        "parameters": _labels(cycle),
         "window": {key: getattr(cycle.window, key) for key in _WINDOW}
         | {"begun": begun, "itemless": cycle.itemless, "unit": cycle.scaling.unit},
+        "losses": [(which, loss.clone()) for which, loss in cycle.window.losses],
         "sums": [(places[id(p)], total.clone()) for p, total in cycle.sums.each()],
         "packs": [[places[id(p)] for p in pack.members] for pack in cycle.packing.packs],
         "irregular": [
@@ -47,41 +56,55 @@ def state_of(cycle: Cycle, position: Position, data: object) -> dict[str, Any]:
         "position": {"epoch": position.epoch, "done": done, "length": position.length},
         "start": position.start,
         "random": now,
-        "scaler": None if cycle.scaling.scaler is None else cycle.scaling.scaler.state_dict(),
-        "schedulers": [scheduler.state_dict() for scheduler in cycle.schedulers],
+        "scaler": None if scaler is None else scaler.state_dict(),
+        "schedulers": [(type(s).__name__, s.state_dict()) for s in cycle.schedulers],
     }
 
 
-def differences(state: Mapping[str, Any], cycle: Cycle) -> list[str]:
+def differences(state: object, cycle: Cycle) -> list[str]:
     """Why a state can't be gone on from here, in sentences. None: it can."""
-    missing = {"version", "accumulate", "window", "sums", "position", "random"} - set(state)
-    if missing:
-        return [f"it is no Stepper's state: {', '.join(sorted(missing))} is not in it"]
+    live = state_of(cycle, Position(), None, None)
+    if not isinstance(state, Mapping) or "version" not in state:
+        return ["it is no Stepper's state"]
     if state["version"] != VERSION:
         return [f"its version is {state['version']}, and this gradledger reads version {VERSION}"]
-    found = []
-    if state["window"]["begun"] and state["accumulate"] != cycle.window.size:
-        found.append(
+    return list(_missing(state, live)) or list(_unlike(state, live))
+
+
+def _missing(state: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[str]:
+    """What is not there, or is something else."""
+    for key, value in live.items():
+        if key not in state:
+            yield f"it has no {key!r}"
+        elif isinstance(value, dict) and key in ("window", "counts", "position", "random"):
+            there = state[key] if isinstance(state[key], Mapping) else {}
+            # NumPy's generator is there only where NumPy was loaded.
+            yield from (
+                f"its {key!r} has no {inner!r}"
+                for inner in value
+                if inner not in there and inner not in ("numpy", "cuda")
+            )
+        elif isinstance(value, list) and not isinstance(state[key], list):
+            yield f"its {key!r} is no list"
+
+
+def _unlike(state: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[str]:
+    """What was of another Stepper."""
+    if state["parameters"] != live["parameters"]:
+        pairs = zip(state["parameters"], live["parameters"], strict=False)
+        first = next((f": {a} where now is {b}" for a, b in pairs if a != b), "")
+        were, are = len(state["parameters"]), len(live["parameters"])
+        yield f"it was of other parameters ({were}, now {are}){first}"
+    if state["window"]["begun"] and state["accumulate"] != live["accumulate"]:
+        yield (
             f"it is in the middle of a window of accumulate={state['accumulate']}, and this "
-            f"Stepper has accumulate={cycle.window.size}"
+            f"Stepper has accumulate={live['accumulate']}"
         )
-    if (state["scaler"] is None) != (cycle.scaling.scaler is None):
-        found.append("one of the two has an enabled GradScaler and the other has not")
-    if len(state["schedulers"]) != len(cycle.schedulers):
-        theirs, ours = len(state["schedulers"]), len(cycle.schedulers)
-        found.append(f"it has {theirs} schedulers, and this Stepper has {ours}")
-    parameters = cycle.ownership.parameters()
-    for place, total in state["sums"]:
-        if place >= len(parameters):
-            found.append(
-                f"it has a gradient for parameter {place}, and there are {len(parameters)}"
-            )
-        elif total.shape != parameters[place].shape:
-            found.append(
-                f"its gradient for parameter {place} has shape {tuple(total.shape)}, and the "
-                f"parameter has {tuple(parameters[place].shape)}"
-            )
-    return found
+    if (state["scaler"] is None) != (live["scaler"] is None):
+        yield "one of the two has an enabled GradScaler and the other has not"
+    then, now = ([name for name, _ in each["schedulers"]] for each in (state, live))
+    if then != now:
+        yield f"its schedulers were [{', '.join(then)}] and are [{', '.join(now)}]"
 
 
 def go_on(state: Mapping[str, Any], cycle: Cycle, position: Position) -> Comeback:
@@ -100,6 +123,8 @@ def go_on(state: Mapping[str, Any], cycle: Cycle, position: Position) -> Comebac
         setattr(cycle, key, state["counts"][key])
     for key in _WINDOW:
         setattr(cycle.window, key, state["window"][key])
+    cycle.window.losses.extend((which, loss) for which, loss in state["losses"])
+    cycle.entered += 1  # whoever saved this has trained
     cycle.itemless = state["window"]["itemless"]
     if cycle.scaling.scaler is not None:
         cycle.scaling.scaler.load_state_dict(state["scaler"])
@@ -107,11 +132,16 @@ def go_on(state: Mapping[str, Any], cycle: Cycle, position: Position) -> Comebac
             cycle.scaling.unit = state["window"]["unit"]
     sums: list[tuple[Tensor, Tensor]] = [(parameters[i], total) for i, total in state["sums"]]
     cycle.sums.restore(sums)
-    cycle.telling.taken_up(p for p, _ in sums)
-    for scheduler, saved in zip(cycle.schedulers, state["schedulers"], strict=True):
+    cycle.telling.taken_up([p for p, _ in sums])
+    for scheduler, (_, saved) in zip(cycle.schedulers, state["schedulers"], strict=True):
         scheduler.load_state_dict(saved)
     for key, value in state["position"].items():
         setattr(position, key, value)
     position.start = state["start"]
     randomness.restore(state["random"])
     return Comeback(state["start"], dict(state["random"]), position.length)
+
+
+def _labels(cycle: Cycle) -> list[str]:
+    names = cycle.ownership.names()
+    return [f"{names[id(p)]} ({kind_of(p)})" for p in cycle.ownership.parameters()]

@@ -118,9 +118,12 @@ class Stepper:
         cycle.end_turn()
         if self._comeback is None:
             cycle.finish()
-        comeback, self._comeback = self._comeback, None
-        self._pass = Pass(data, cycle, self._position, comeback)
+        self._pass = Pass(data, cycle, self._position, self._take_comeback)
         return self._pass
+
+    def _take_comeback(self) -> Comeback | None:
+        comeback, self._comeback = self._comeback, None
+        return comeback
 
     @announced
     def backward(
@@ -153,6 +156,7 @@ class Stepper:
                 "are weighed alike: give both the same number, and put what differs into the loss."
             )
         turn.items = amount
+        cycle.check_items(amount)
         if self._eager is not None:
             return self._spend_at_once(loss, more=more, retain_graph=retain_graph)
         try:
@@ -234,7 +238,7 @@ class Stepper:
         self._eager.backward(loss, retain_graph=retain_graph)
         if not self._eager.moved:
             raise LossError("the loss reaches no parameter of this Stepper's optimizer.")
-        self._cycle.telling.spent_at_once(retain_graph=retain_graph)
+        self._cycle.telling.spent_at_once(self._eager.moved, retain_graph=retain_graph)
         self._cycle.complete_turn()
         self._cycle.count_update()
         return True
@@ -284,12 +288,16 @@ class Stepper:
 
     def state_dict(self) -> dict[str, Any]:
         """All that is needed, besides model and optimizer, to go on bit for bit."""
+        if self._evaluates and self._cycle.window.open:
+            raise CheckpointError(
+                "this optimizer evaluates the window's batches again when it is full, and they are "
+                "not part of the state. Save when the window is spent: after flush(), for one."
+            )
         data = self._pass.data if self._pass is not None else None
         while isinstance(data, Pass):
             data = data.data
-        return resuming.state_of(self._cycle, self._position, data) | {
-            "fitting": self._evaluation.fitting
-        }
+        state = resuming.state_of(self._cycle, self._position, data, self._comeback)
+        return state | {"fitting": self._evaluation.fitting}
 
     @announced
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -297,13 +305,19 @@ class Stepper:
 
         Raises CheckpointError, and changes nothing, where it does not fit.
         """
-        found = resuming.differences(state, self._cycle)
+        found = self._differences(state)
         if found:
             raise CheckpointError(f"the state does not fit this Stepper: {'; '.join(found)}.")
         self._comeback = resuming.go_on(state, self._cycle, self._position)
         self._evaluation.fitting = state["fitting"]
         self._evaluation.forget()
         self._pass = None
+
+    def _differences(self, state: object) -> list[str]:
+        found = resuming.differences(state, self._cycle)
+        if not found and isinstance(state, Mapping) and "fitting" not in state:
+            found.append("it has no 'fitting'")
+        return found
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes model, optimizers and this Stepper's state to one file, whole or not at all."""
@@ -318,7 +332,7 @@ class Stepper:
         cycle = self._cycle
         optimizers = cycle.ownership.optimizers
         found = checkpoint.differences(saved, self._model, optimizers)
-        found += resuming.differences(saved.get("stepper", {}), cycle)
+        found += self._differences(saved.get("stepper"))
         if found:
             raise CheckpointError(f"{os.fspath(path)} does not fit: {'; '.join(found)}.")
         cycle.packing.unpack()

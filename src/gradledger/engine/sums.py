@@ -11,8 +11,9 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from gradledger.engine.packable import LOW_PRECISION
 from gradledger.engine.packing import Packing
-from gradledger.engine.packs import LOW_PRECISION, Pack
+from gradledger.engine.packs import Pack
 
 
 class Sums:
@@ -29,12 +30,15 @@ class Sums:
         """
         found = False
         for pack in list(self._packing.packs):
-            if pack.holds_sparse():
+            first = pack.missing is None
+            if pack.holds_sparse() or (first and not pack.in_place()):
                 self._take_over(pack)
                 self._packing.remove(pack)
             else:
                 found |= pack.add(weight)
-        return self._add_loose(weight, widen=widen) or found
+        if self._packing.loose:
+            found |= self._add_loose(weight, widen=widen)
+        return found
 
     def _add_loose(self, weight: float, *, widen: bool) -> bool:
         found = False
@@ -91,7 +95,7 @@ class Sums:
                 absent = [pack.members[i] for i in pack.missing]
                 self._take_over(pack)
                 self._packing.evict(pack, absent)
-            elif not pack.intact():
+            elif not (pack.in_place() and pack.intact()):
                 self._take_over(pack)
                 self._packing.remove(pack)
 

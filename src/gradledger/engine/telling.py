@@ -73,19 +73,19 @@ class Telling:
         """A backward has run. It is a deposit once its micro-batch is complete."""
         self._losses += [(listener, listener.here(), retain_graph) for listener in listeners]
 
-    def failed(self) -> None:
-        """The micro-batch came to nothing."""
+    def forget(self) -> None:
+        """What has walked back so far is not told."""
         self._losses.clear()
 
     def deposited(self, parameters: Iterable[Tensor], items: float | None) -> None:
         """A micro-batch is in the window, times its items: a sum, to be divided by all of them."""
-        if self._losses:
-            got = list(parameters)
+        got = list(parameters) if self._losses else []
+        if got:
             weight = Weight("sum", items=None if items is None else round(items))
             for listener, at, retain in self._losses:
                 cells, scaler = listener.cells(got), self._scaler(listener)
                 listener.hear(Backward(at, cells, weight, scaler, retain_graph=retain))
-            self._losses.clear()
+        self._losses.clear()
 
     def taken_up(self, parameters: Iterable[Tensor]) -> None:
         """Sums were loaded, of deposits that another process made."""
@@ -93,13 +93,11 @@ class Telling:
             self._losses.append((listener, listener.here(), False))
         self.deposited(parameters, None)
 
-    def spent_at_once(self, *, retain_graph: bool) -> None:
+    def spent_at_once(self, moved: Sequence[Tensor], *, retain_graph: bool) -> None:
         """Every gradient was spent as it arrived."""
-        if listeners:
-            everything = [p for p in self._ownership.parameters() if p.requires_grad]
-            self.walked_back(retain_graph=retain_graph)
-            self.deposited(everything, None)
-            self.spent(everything, 1.0)
+        self.walked_back(retain_graph=retain_graph)
+        self.deposited(moved, None)
+        self.spent(moved, 1.0)
 
     def spent(self, sums: Iterable[Tensor], factor: float) -> None:
         """The optimizers have stepped, each from its part of the sums."""

@@ -20,7 +20,7 @@ def describe(model: nn.Module, optimizers: Sequence[Optimizer]) -> dict[str, Any
     names = {id(parameter): name for name, parameter in model.named_parameters()}
 
     def label(parameter: Tensor) -> str:
-        return f"{names.get(id(parameter), 'one outside the model')} ({_kind(parameter)})"
+        return f"{names.get(id(parameter), 'one outside the model')} ({kind_of(parameter)})"
 
     return {
         "model": model.state_dict(),
@@ -61,7 +61,7 @@ def _model_differences(saved: Mapping[str, Any], live: Mapping[str, Any]) -> Ite
         yield f"The model has what the checkpoint lacks: {_few(missing)}."
     if unexpected := [key for key in saved if key not in live]:
         yield f"The checkpoint has what the model lacks: {_few(unexpected)}."
-    kinds = {key: (_kind(saved[key]), _kind(live[key])) for key in live if key in saved}
+    kinds = {key: (kind_of(saved[key]), kind_of(live[key])) for key in live if key in saved}
     if others := [
         f"{key} was {was} and is {now}" for key, (was, now) in kinds.items() if was != now
     ]:
@@ -83,7 +83,8 @@ def _optimizer_differences(name: str, was: Any, now: Any) -> Iterator[str]:
             yield f"{name} had other parameters, or in another order: {_few(moved)}."
 
 
-def _kind(value: object) -> str:
+def kind_of(value: object) -> str:
+    """Type and shape, to be compared and to be shown."""
     if not isinstance(value, Tensor):
         return "no tensor"
     if is_lazy(value):
