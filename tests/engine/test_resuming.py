@@ -308,8 +308,9 @@ def test_two_nested_passes_saved_by_the_user_go_on_bit_for_bit(outer: str, tmp_p
     gan = Gan(0, outer=outer)
     gan.go(lambda n: torch.save(gan.state(), tmp_path / str(n)))
     for n in range(1, 16):
-        state = torch.load(tmp_path / str(n), weights_only=True)
         for order in ((0, 1, 2, 3, 4, 5), (1, 0, 3, 2, 5, 4)):
+            # Each time anew: an optimizer works on the very tensors that it was given to load.
+            state = torch.load(tmp_path / str(n), weights_only=True)
             resumed = Gan(n, outer=outer)
             resumed.load(state, order)
             resumed.go()

@@ -100,5 +100,7 @@ def _multiply(tensors: list[Tensor], by: Tensor | float) -> None:
     if isinstance(by, Tensor):
         for t in tensors:
             t.mul_(by.to(t.device))
+    elif by != 1.0 and len(tensors) == 1:
+        tensors[0].mul_(by)
     elif by != 1.0 and tensors:
         torch._foreach_mul_(tensors, by)

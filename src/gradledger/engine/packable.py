@@ -30,7 +30,7 @@ ELEMENTWISE: frozenset[type[Optimizer]] = frozenset(
 )
 """What happens to an element depends on that element alone. These very classes, no subclass."""
 
-LARGEST = 2**16
+LARGEST = 2**14
 """Elements. Beyond this, the copy into the pack costs more than a step of its own."""
 
 _VECTOR = 32

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from weakref import finalize
 
 from torch import Tensor
 from torch.optim import Optimizer
 
 from gradledger.engine.guards import is_watched
-from gradledger.engine.ownership import Ownership
+from gradledger.engine.ownership import Group, Ownership
 from gradledger.engine.packable import likeness, why_loose
 from gradledger.engine.packs import Pack
 
-PACK = 2**18
-"""Elements in one pack: it is what `torch.save` of a single member takes along."""
+PACK = 2**17
+"""Elements in one pack. More fall out of the cache between the passes of a step; and it is what
+`torch.save` of a single member takes along."""
 
 ALONE = "there is no other like it to pack it with"
 
@@ -37,7 +37,7 @@ class Packing:
         """What was found never to fit, and why, by id."""
         # Who makes another Stepper, or goes on without one, finds parameters with their own memory.
         finalize(self, _dissolve, self.packs).atexit = False
-        self._stand_ins: list[tuple[dict[str, Any], list[Tensor]]] = []
+        self._stand_ins: dict[Optimizer, StandIns] = {}
 
     def build(self) -> None:
         """Packs what can be packed. Called between windows, after an update."""
@@ -96,12 +96,10 @@ class Packing:
     def _share_out(self) -> None:
         packed = {id(p) for pack in self.packs for p in pack.members}
         self.loose = [p for p in self._ownership.parameters() if id(p) not in packed]
-        self._stand_ins = []
-        if self.packs:
-            for _, group in self._ownership.groups():
-                flats: list[Tensor] = [pack.flat for pack in self.packs if pack.group is group]
-                loose = [p for p in group["params"] if id(p) not in packed]
-                self._stand_ins.append((group, flats + loose))
+        self._stand_ins = {}
+        for optimizer in {pack.optimizer: None for pack in self.packs}:
+            packs = [pack for pack in self.packs if pack.optimizer is optimizer]
+            self._stand_ins[optimizer] = StandIns(optimizer, packs, packed)
 
     def evict(self, pack: Pack, members: list[Tensor]) -> None:
         """These get no deposit in some windows, and must not move then: never pack them again."""
@@ -120,29 +118,38 @@ class Packing:
         self.stale = True
         self._share_out()
 
-    @contextmanager
-    def standing_in(self, optimizer: Optimizer) -> Iterator[None]:
+    def standing_in(self, optimizer: Optimizer) -> AbstractContextManager[None]:
         """Inside, the optimizer holds the packs in place of their members."""
-        packs = [pack for pack in self.packs if pack.optimizer is optimizer]
-        if not packs:
-            yield
-        elif is_watched(optimizer):
-            with _members_shown(packs):
-                yield
-        else:
-            theirs = [(group, group["params"]) for group in optimizer.param_groups]
-            ours = {id(group): params for group, params in self._stand_ins}
-            for pack in packs:
-                pack.enter()
-            try:
-                for group, _ in theirs:
-                    group["params"] = ours[id(group)]
-                yield
-            finally:
-                for group, params in theirs:
-                    group["params"] = params
-                for pack in packs:
-                    pack.leave()
+        stand_ins = self._stand_ins.get(optimizer)
+        if stand_ins is None:
+            return nullcontext()
+        return _members_shown(stand_ins.packs) if is_watched(optimizer) else stand_ins
+
+
+class StandIns:
+    """What an optimizer holds while it steps: its packs, and what is loose."""
+
+    def __init__(self, optimizer: Optimizer, packs: list[Pack], packed: set[int]) -> None:
+        self.packs = packs
+        self._groups: list[tuple[Group, list[Tensor]]] = []
+        for group in optimizer.param_groups:
+            flats: list[Tensor] = [pack.flat for pack in packs if pack.group is group]
+            loose = [p for p in group["params"] if id(p) not in packed]
+            self._groups.append((group, flats + loose))
+        self._theirs: list[list[Tensor]] = []
+
+    def __enter__(self) -> None:
+        self._theirs = [group["params"] for group, _ in self._groups]
+        for pack in self.packs:
+            pack.enter()
+        for group, ours in self._groups:
+            group["params"] = ours
+
+    def __exit__(self, *error: object) -> None:
+        for (group, _), theirs in zip(self._groups, self._theirs, strict=True):
+            group["params"] = theirs
+        for pack in self.packs:
+            pack.leave()
 
 
 def _dissolve(packs: list[Pack]) -> None:

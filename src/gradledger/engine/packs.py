@@ -39,7 +39,8 @@ class Pack:
             for p, view in zip(self.members, self._views(self.flat.detach()), strict=True):
                 p.data = view
         self._addresses = list(map(Tensor.data_ptr, self.members))
-        self._forms = [(p.shape, p.stride(), p.dtype) for p in self.members]
+        self._shapes = list(map(Tensor.size, self.members))
+        self._strides = list(map(Tensor.stride, self.members))
         self.grad = torch.zeros_like(self.flat.detach())
         self.grad_views = self._views(self.grad)
         self.wide = first.dtype in LOW_PRECISION
@@ -57,7 +58,8 @@ class Pack:
         self._shown: list[dict[str, Any]] = []
         """Each member's own part of the state, in `optimizer.state`."""
         self._values: list[Any] = []
-        self._value_addresses: list[int] = []
+        self._tensors: list[Tensor] = []
+        self._tensor_addresses: list[int] = []
         self._bind_state()
 
     def _views(self, flat: Tensor) -> list[Tensor]:
@@ -66,15 +68,15 @@ class Pack:
 
     # Deposits ---------------------------------------------------------------------------------
 
-    def holds_sparse(self) -> bool:
-        """Whether a member's cell holds what can't be added to a flat buffer."""
-        layouts = {p.grad.layout for p in self.members if p.grad is not None}
-        return not layouts <= _DENSE
+    def add(self, weight: float) -> bool | None:
+        """Moves what the members' cells hold into the sum. Says whether there was anything.
 
-    def add(self, weight: float) -> bool:
-        """Moves what the members' cells hold into the sum. Says whether there was anything."""
+        None: it can't be added to a flat buffer, and nothing was.
+        """
         grads: list[Tensor | None] = [p.grad for p in self.members]
         present = [g for g in grads if g is not None]
+        if {g.layout for g in present} - _DENSE or (self.missing is None and not self.in_place()):
+            return None
         views = self.sum_views
         if len(present) < len(grads):
             if not present and self.missing is None:
@@ -180,8 +182,9 @@ class Pack:
             for key, values in parts.items():
                 _show(shown, key, values[i])
         self._values = list(chain.from_iterable(map(dict.values, self._shown)))
-        self._value_addresses = self._addresses_of_state()
-        self._counted = [v for v in self._values if isinstance(v, Tensor) and v.dim() == 0]
+        self._tensors = [value for value in self._values if isinstance(value, Tensor)]
+        self._tensor_addresses = list(map(Tensor.data_ptr, self._tensors))
+        self._counted = [value for value in self._tensors if value.dim() == 0]
         self.note_step_counts()
         self.state = state
 
@@ -189,7 +192,8 @@ class Pack:
         """Whether the members still are the views that they were made: people assign `p.data`."""
         return (
             list(map(Tensor.data_ptr, self.members)) == self._addresses
-            and [(p.shape, p.stride(), p.dtype) for p in self.members] == self._forms
+            and list(map(Tensor.size, self.members)) == self._shapes
+            and list(map(Tensor.stride, self.members)) == self._strides
         )
 
     def intact(self) -> bool:
@@ -203,12 +207,9 @@ class Pack:
         return (
             len(values) == len(self._values)
             and all(map(is_, values, self._values))
-            and self._addresses_of_state() == self._value_addresses
+            and list(map(Tensor.data_ptr, self._tensors)) == self._tensor_addresses
             and [count._version for count in self._counted] == self._counts
         )
-
-    def _addresses_of_state(self) -> list[int]:
-        return [value.data_ptr() for value in self._values if isinstance(value, Tensor)]
 
     def dissolve(self) -> None:
         """Gives every member memory of its own again.

@@ -48,7 +48,7 @@ class Spending:
 
         `closure`: computes the window's gradient and loss again, for an optimizer that asks for it.
         """
-        self._sums.settle()
+        self._sums.settle(at_once=self._window.size == 1)
         finite = self._weigh(1.0 / (self._window.weight * self._scaling.unit))
         if not self._scaling.judge(finite, device):
             self._amounts.release()

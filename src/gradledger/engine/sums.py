@@ -30,12 +30,11 @@ class Sums:
         """
         found = False
         for pack in list(self._packing.packs):
-            first = pack.missing is None
-            if pack.holds_sparse() or (first and not pack.in_place()):
+            added = pack.add(weight)
+            if added is None:
                 self._take_over(pack)
                 self._packing.remove(pack)
-            else:
-                found |= pack.add(weight)
+            found |= bool(added)
         if self._packing.loose:
             found |= self._add_loose(weight, widen=widen)
         return found
@@ -84,8 +83,10 @@ class Sums:
         for pack in self._packing.packs:
             pack.forget()
 
-    def settle(self) -> None:
+    def settle(self, *, at_once: bool) -> None:
         """Takes those packs apart that can't be stepped as one.
+
+        `at_once`: nobody had a chance to move a member since its deposit.
 
         A member without a deposit must not be moved by momentum or decay, and one that was given
         other memory or other state has left the pack.
@@ -95,7 +96,7 @@ class Sums:
                 absent = [pack.members[i] for i in pack.missing]
                 self._take_over(pack)
                 self._packing.evict(pack, absent)
-            elif not (pack.in_place() and pack.intact()):
+            elif not ((at_once or pack.in_place()) and pack.intact()):
                 self._take_over(pack)
                 self._packing.remove(pack)
 
