@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Protocol
 from weakref import ref
 
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.optim.lr_scheduler import LRScheduler
 
+from gradledger.engine.interrupts import HeldBack
 from gradledger.engine.options import Options
 from gradledger.engine.ownership import Ownership
 from gradledger.engine.packing import Packing
@@ -20,7 +22,7 @@ from gradledger.engine.skips import Skip
 from gradledger.engine.spending import Closure, Spending
 from gradledger.engine.sums import Sums
 from gradledger.engine.telling import Telling
-from gradledger.engine.trees import rows
+from gradledger.engine.unweighed import Unweighed
 from gradledger.engine.window import MicroBatch, Window
 from gradledger.errors import LossError, MisuseError, NonFiniteGradient, StepperWarning
 from gradledger.ledger.announcing import listeners
@@ -68,8 +70,7 @@ class Cycle:
         self._drawn = self.entered = 0
         """Micro-batches so far, and how often one of them came to a loss."""
         self.itemless = False
-        self._rows: int | None = None
-        self._unequal_told = False
+        self._unweighed = Unweighed()
 
     # Turns of the loop ----------------------------------------------------------------------
 
@@ -187,15 +188,18 @@ class Cycle:
         window = self.window
         amount = 1.0 if items is None else items
         if items is None:
-            self._compare_rows()
+            self._unweighed.compare(self.turn, window)
         if listeners:
             got = [p for p in self.ownership.parameters() if p.grad is not None]
             self.telling.deposited(got, items)
         try:
             weight = window.weigh(amount) * self.scaling.correction(self._device)
             found = self.sums.add(weight, widen=window.size > 1)
+            if found:
+                window.losses.append((window.begun - 1, loss.detach()))
+                window.add(amount)
         except BaseException:
-            # An interrupt between two sums: which of them have it can't be told any more.
+            # An interrupt in between: which of the sums have it can't be told any more.
             window.dropped = True
             self.ownership.clear()
             raise
@@ -204,8 +208,6 @@ class Cycle:
                 "the loss reaches no parameter of this Stepper's optimizer, so nothing was "
                 "deposited. Is it another net's loss, or was the net's output detached?"
             )
-        window.losses.append((window.begun - 1, loss.detach()))
-        window.add(amount)
 
     def check_items(self, items: float | None) -> None:
         """Raises LossError where micro-batches can't be weighed against each other."""
@@ -215,22 +217,6 @@ class Cycle:
                 "weighed against each other. Pass items with every backward()."
             )
         self.itemless = items is None
-
-    def _compare_rows(self) -> None:
-        """Nobody said how many items there are: says so once, where they are seen to differ."""
-        if self._unequal_told or self.window.size == 1:
-            return
-        here = rows(self.turn.batch) if self.turn is not None and self.turn.drawn else None
-        if self.window.deposits and here and self._rows and here != self._rows:
-            self._unequal_told = True
-            warnings.warn(
-                f"micro-batches of {self._rows} and of {here} rows weigh the same in one window, "
-                "so the update is not that of the big batch. Pass items: "
-                "stepper.backward(loss, items=len(y)).",
-                StepperWarning,
-                stacklevel=outside(),
-            )
-        self._rows = here
 
     def _check_nobody_else_deposited(self, turn: MicroBatch) -> None:
         """A micro-batch without a loss of its own, and gradients in the cells: an old habit."""
@@ -252,20 +238,23 @@ class Cycle:
     def finish(self) -> bool:
         """Ends the window: spends what it holds. Whether an update was made."""
         window = self.window
-        try:
-            if window.dropped:
-                self.dropped += 1
-                self.telling.skipped(p for p, _ in self.sums.each())
-            if not window.open:
-                return False
-            skip = self._spend()
-        finally:
+        if window.dropped:
+            self.dropped += 1
+            self.telling.skipped(p for p, _ in self.sums.each())
+        if not window.open:
             self.forget()
+            return False
+        # An optimizer that evaluates the loss can be interrupted: what it did is taken back.
+        with HeldBack() if self.closures is None else nullcontext():
+            try:
+                skip = self._spend()
+            finally:
+                self.forget()
+            if skip is None:
+                self.count_update()
         if skip is not None:
             self._tell(skip)
-            return False
-        self.count_update()
-        return True
+        return skip is None
 
     def _spend(self) -> Skip | None:
         if self.ownership.changed():

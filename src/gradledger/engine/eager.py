@@ -18,7 +18,11 @@ from gradledger.engine.ownership import Group, Ownership
 from gradledger.engine.packable import ELEMENTWISE, LOW_PRECISION
 from gradledger.errors import NonFiniteGradient, OptionError, TornUpdateError
 
-ONE_BY_ONE = ELEMENTWISE | {optim.Adafactor, optim.SparseAdam, optim.Muon}
+ONE_BY_ONE = ELEMENTWISE | {
+    getattr(optim, name)
+    for name in ("Adafactor", "SparseAdam", "Muon")  # not each torch has all of them
+    if hasattr(optim, name)
+}
 """What happens to a parameter depends on that parameter alone."""
 
 

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from gradledger.engine.amounts import Amounts
 from gradledger.engine.guards import Guard
-from gradledger.engine.interrupts import HeldBack
 from gradledger.engine.options import Options
 from gradledger.engine.ownership import Ownership
 from gradledger.engine.packing import Packing
@@ -68,10 +67,9 @@ class Spending:
         return None
 
     def _step(self) -> None:
-        with HeldBack():
-            for optimizer, guard in self.guards.items():
-                with guard, self._packing.standing_in(optimizer):
-                    optimizer.step()
+        for optimizer, guard in self.guards.items():
+            with guard, self._packing.standing_in(optimizer):
+                optimizer.step()
 
     def _step_evaluating(self, closure: Closure) -> None:
         (optimizer,) = self._ownership.optimizers
