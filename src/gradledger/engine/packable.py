@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -38,12 +40,11 @@ _VECTOR = 32
 
 
 def why_loose(p: Tensor, optimizer: Optimizer, group: Group) -> str | None:
-    """Why a parameter stays as it is; None if it can be packed."""
+    """Why a parameter stays as it is, by what it is; None if it can be packed."""
     return (
         _why_not_this_optimizer(optimizer, group)
         or _why_not_this_kind(p)
         or _why_rounded_otherwise(p, group)
-        or _why_not_this_memory(p)
         or _why_not_this_state(p, optimizer)
     )
 
@@ -87,15 +88,6 @@ def _why_rounded_otherwise(p: Tensor, group: Group) -> str | None:
     return None
 
 
-def _why_not_this_memory(p: Tensor) -> str | None:
-    storage = p.untyped_storage()
-    if storage.is_shared() or storage.nbytes() != p.numel() * p.element_size():
-        return "its memory is shared with something else"
-    if has_other_holders(p):
-        return "something else holds its memory (a state_dict, a NumPy array, a detached copy)"
-    return None
-
-
 def _why_not_this_state(p: Tensor, optimizer: Optimizer) -> str | None:
     for key, value in optimizer.state.get(p, {}).items():
         if isinstance(value, Tensor):
@@ -104,6 +96,33 @@ def _why_not_this_state(p: Tensor, optimizer: Optimizer) -> str | None:
         elif not isinstance(value, Hashable):
             return f"its optimizer state {key!r} is a {type(value).__name__}"
     return None
+
+
+class Memory:
+    """Who holds the memory of which parameters: themselves, or somebody else too.
+
+    Parameters may lie side by side in one buffer, as an earlier Stepper left them.
+    """
+
+    def __init__(self, parameters: Sequence[Tensor]) -> None:
+        self._together: defaultdict[int, list[Tensor]] = defaultdict(list)
+        for p in parameters:
+            if _why_not_this_kind(p) is None:
+                self._together[p.untyped_storage().data_ptr()].append(p)
+
+    def why_held(self, p: Tensor) -> str | None:
+        """Why a parameter has to stay in its memory; None if nobody would miss it there."""
+        together = self._together[p.untyped_storage().data_ptr()]
+        if p.untyped_storage().is_shared() or _overlap(together):
+            return "its memory is shared with something else"
+        if has_other_holders(p, views=len(together) - 1):
+            return "something else holds its memory (a state_dict, a NumPy array, a detached copy)"
+        return None
+
+
+def _overlap(tensors: list[Tensor]) -> bool:
+    spans = sorted((t.data_ptr(), t.data_ptr() + t.numel() * t.element_size()) for t in tensors)
+    return any(end > start for (_, end), (start, _) in pairwise(spans))
 
 
 def likeness(p: Tensor, state: dict[str, Any]) -> tuple[Hashable, ...]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from weakref import finalize
 
 from torch import Tensor
 from torch.optim import Optimizer
 
 from gradledger.engine.guards import is_watched
 from gradledger.engine.ownership import Group, Ownership
-from gradledger.engine.packable import likeness, why_loose
+from gradledger.engine.packable import Memory, likeness, why_loose
 from gradledger.engine.packs import Pack
 
 PACK = 2**17
@@ -35,8 +34,6 @@ class Packing:
         """Something changed: `build` at the next quiet moment."""
         self.irregular: dict[int, tuple[Tensor, str]] = {}
         """What was found never to fit, and why, by id."""
-        # Who makes another Stepper, or goes on without one, finds parameters with their own memory.
-        finalize(self, _dissolve, self.packs).atexit = False
         self._stand_ins: dict[Optimizer, StandIns] = {}
 
     def build(self) -> None:
@@ -80,16 +77,19 @@ class Packing:
         self.stale = not settled
 
     def _note_reasons(self) -> None:
+        memory = Memory(self._ownership.parameters())
         for optimizer, group in self._ownership.groups():
             for p in group["params"]:
                 if id(p) in self.irregular:
                     self.reasons[id(p)] = self.irregular[id(p)][1]
-                elif why := why_loose(p, optimizer, group):
+                elif why := why_loose(p, optimizer, group) or memory.why_held(p):
                     self.reasons[id(p)] = why
 
     def unpack(self) -> None:
         """Makes every parameter loose."""
-        _dissolve(self.packs)
+        for pack in self.packs:
+            pack.dissolve()
+        self.packs.clear()
         self.reasons = {}
         self._share_out()
 
@@ -150,12 +150,6 @@ class StandIns:
             group["params"] = theirs
         for pack in self.packs:
             pack.leave()
-
-
-def _dissolve(packs: list[Pack]) -> None:
-    for pack in packs:
-        pack.dissolve()
-    packs.clear()
 
 
 @contextmanager
