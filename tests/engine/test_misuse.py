@@ -419,3 +419,17 @@ def test_a_pass_that_trains_nothing_is_told() -> None:
         StepperWarning, match=r"ended after 2 batches, and stepper\.backward\(loss\) was never"
     ):
         assert len(list(stepper.over(micro_batches(4, 4)))) == 2
+
+
+def test_a_group_that_comes_later_needs_a_norm_of_its_own() -> None:
+    model = net()
+    first, *others = model.parameters()
+    optimizer = SGD([first], 0.1)
+    stepper = Stepper(model, optimizer, clip_norm=[1.0])
+    stepper.backward(mse(model, micro_batches(4)[0]))
+    optimizer.add_param_group({"params": others})
+    before = [p.detach().clone() for p in model.parameters()]
+    with pytest.raises(OptionError, match="lists 1 norms, and the optimizers have 2 param groups"):
+        stepper.backward(mse(model, micro_batches(4)[0]))
+    assert all(map(torch.equal, before, model.parameters()))
+    assert all(p.grad is None for p in model.parameters())

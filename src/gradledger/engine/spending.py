@@ -101,7 +101,10 @@ class Spending:
 
     def _limits(self) -> Sequence[float | None]:
         clip = self._options.clip_norm
-        return clip if isinstance(clip, Sequence) else [clip]
+        if not isinstance(clip, Sequence):
+            return [clip]
+        self._options.check_groups(sum(1 for _ in self._ownership.groups()))
+        return clip
 
     def _portions(self, count: int) -> list[list[Tensor]]:
         """The sums, in as many portions as there are limits: all together, or by param group."""
