@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from typing import Any
+from weakref import ref
 
 import pytest
 import torch
@@ -774,3 +775,21 @@ def test_an_input_that_requires_a_gradient_is_no_parameter(pack: bool) -> None:
     stepper = Stepper(model, SGD(model.parameters(), 0.1), pack=pack)
     assert stepper.backward(mse(model, (x, y)), items=4)
     assert x.grad is None
+
+
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_no_gradient_outlives_its_update(accumulate: int) -> None:
+    model = net()
+    seen: list[ref[Tensor]] = []
+
+    def note(p: Tensor) -> None:
+        assert p.grad is not None
+        seen.append(ref(p.grad))
+
+    for p in model.parameters():
+        p.register_post_accumulate_grad_hook(note)  # type: ignore[no-untyped-call]
+    stepper = Stepper(model, SGD(model.parameters(), 0.1), accumulate=accumulate, pack=False)
+    for batch in stepper.over(micro_batches(4, 4)):
+        if stepper.backward(mse(model, batch), items=4):
+            assert seen
+            assert not any(grad() is not None for grad in seen)
