@@ -146,6 +146,24 @@ def assert_same_model(
     assert_same(actual.state_dict(), expected.state_dict(), exact=exact, tolerance=tolerance)
 
 
+def assert_equal(actual: Any, expected: Any, where: str = "") -> None:
+    """Bit for bit, in the same order."""
+    if isinstance(expected, Tensor):
+        assert isinstance(actual, Tensor), where
+        assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape), where
+        assert torch.equal(actual.nan_to_num(), expected.nan_to_num()), where
+    elif isinstance(expected, dict):
+        assert list(actual) == list(expected), where
+        for key in expected:
+            assert_equal(actual[key], expected[key], f"{where}/{key}")
+    elif isinstance(expected, list | tuple):
+        assert len(actual) == len(expected), where
+        for i, (a, e) in enumerate(zip(actual, expected, strict=True)):
+            assert_equal(a, e, f"{where}/{i}")
+    else:
+        assert actual == expected, where
+
+
 def _copy(value: Any) -> Any:
     if isinstance(value, Tensor):
         return value.detach().clone()

@@ -15,7 +15,7 @@ from torch.optim import LBFGS, SGD, Adafactor, Adam, AdamW, RMSprop
 from torch.optim.lr_scheduler import StepLR
 
 from gradledger import Stepper
-from gradledger.errors import NonFiniteGradient, OptionError, TornUpdateError
+from gradledger.errors import MisuseError, NonFiniteGradient, OptionError, TornUpdateError
 
 from .loops import (
     Batch,
@@ -247,3 +247,41 @@ def test_several_losses_of_a_micro_batch_are_refused_or_right() -> None:
         stepper.backward(mse(ours, batch), more=True)
     assert stepper.backward(mse(ours, batch) + ours(batch[0]).exp().mean())
     assert_same_model(ours, theirs)
+
+
+def test_what_did_not_come_through_the_stepper_is_told() -> None:
+    model, before = net(), net()
+    stepper = Stepper(model, SGD(model.parameters(), 0.1), release="eager")
+    (batch,) = micro_batches(4)
+    torch.autograd.backward(mse(model, batch))
+    with pytest.raises(MisuseError, match="did not come through this Stepper"):
+        stepper.backward(mse(model, batch))
+    assert_same_model(model, before, exact=True)
+
+
+def test_the_same_loss_twice_is_told() -> None:
+    model = net()
+    stepper = Stepper(model, SGD(model.parameters(), 0.1), release="eager")
+    loss = mse(model, micro_batches(4)[0])
+    stepper.backward(loss, retain_graph=True)
+    with pytest.raises(MisuseError, match="count twice"):
+        stepper.backward(loss)
+    assert stepper.updates == 1
+
+
+def test_sparse_gradients_are_clipped_too() -> None:
+    weights = []
+    for eager in (True, False):
+        torch.manual_seed(0)
+        table = nn.Embedding(6, 3, sparse=True, dtype=torch.float64)
+        optimizer = SGD(table.parameters(), 0.1)
+        rows = torch.tensor([1, 1, 4])
+        if eager:
+            Stepper(table, optimizer, release="eager", clip_value=0.5).backward(table(rows).sum())
+        else:
+            torch.autograd.backward(table(rows).sum())
+            assert table.weight.grad is not None
+            table.weight.grad = table.weight.grad.to_dense().clamp(-0.5, 0.5)
+            optimizer.step()
+        weights.append(table.weight.detach())
+    assert torch.equal(*weights)

@@ -23,6 +23,8 @@ from torch.utils.data import DataLoader, TensorDataset
 from gradledger import Stepper
 from gradledger.engine import packing
 
+from .loops import assert_equal
+
 Layers: TypeAlias = "nn.Sequential"
 Batch: TypeAlias = "tuple[Tensor, Tensor]"
 Make: TypeAlias = Callable[[Iterable[nn.Parameter]], Optimizer]
@@ -88,24 +90,6 @@ def adamw(parameters: Iterable[nn.Parameter]) -> Optimizer:
 
 def assert_packed(stepper: Stepper) -> None:
     assert stepper.plan().packs, stepper.plan()
-
-
-def assert_equal(actual: Any, expected: Any, where: str = "") -> None:
-    """Bit for bit, of the same types, in the same order."""
-    if isinstance(expected, Tensor):
-        assert isinstance(actual, Tensor), where
-        assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape), where
-        assert torch.equal(actual, expected), (where, (actual - expected).abs().max())
-    elif isinstance(expected, dict):
-        assert list(actual) == list(expected), where
-        for key in expected:
-            assert_equal(actual[key], expected[key], f"{where}/{key}")
-    elif isinstance(expected, list | tuple):
-        assert len(actual) == len(expected), where
-        for i, (a, e) in enumerate(zip(actual, expected, strict=True)):
-            assert_equal(a, e, f"{where}/{i}")
-    else:
-        assert actual == expected, where
 
 
 def assert_alike(

@@ -19,27 +19,10 @@ from torch.optim.lr_scheduler import OneCycleLR, StepLR
 from gradledger import Stepper
 from gradledger.errors import CheckpointError
 
+from .loops import assert_equal
 from .programs.runs import BATCHES, CASES, MANY_PROCESSES, Net, Run, listed, loader, make
 
 ROOT = Path(__file__).parents[2]
-
-
-def assert_equal(actual: Any, expected: Any, where: str = "") -> None:
-    """Bit for bit, in the same order."""
-    if isinstance(expected, Tensor):
-        assert isinstance(actual, Tensor), where
-        assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape), where
-        assert torch.equal(actual.nan_to_num(), expected.nan_to_num()), where
-    elif isinstance(expected, dict):
-        assert list(actual) == list(expected), where
-        for key in expected:
-            assert_equal(actual[key], expected[key], f"{where}/{key}")
-    elif isinstance(expected, list | tuple):
-        assert len(actual) == len(expected), where
-        for i, (a, e) in enumerate(zip(actual, expected, strict=True)):
-            assert_equal(a, e, f"{where}/{i}")
-    else:
-        assert actual == expected, where
 
 
 def save_everywhere(run: Run, folder: Path) -> list[Path]:

@@ -149,6 +149,22 @@ class Cycle:
 
     def walk_back(self, loss: Tensor, *, retain_graph: bool = False) -> None:
         """One backward, into the owner's cells and nowhere else. If it fails, they are empty."""
+        inputs = self.ready(loss)
+        try:
+            torch.autograd.backward(
+                (self.scaling.apply(loss),), retain_graph=retain_graph, inputs=inputs
+            )
+        except BaseException as error:
+            self.ownership.clear()
+            if isinstance(error, RuntimeError) and "second time" in str(error):
+                _advise(error)
+            raise
+        self.remember(loss)
+        if listeners:
+            self.telling.walked_back(retain_graph=retain_graph)
+
+    def ready(self, loss: Tensor) -> list[Tensor]:
+        """What a loss may deposit into; raises if something stands against it."""
         if self._last_loss is not None and self._last_loss() is loss:
             raise MisuseError(
                 "this loss has been through backward() already: it would count twice. Compute it "
@@ -164,18 +180,11 @@ class Cycle:
         if not inputs:
             raise LossError("every parameter of the optimizer is frozen: nothing can be trained.")
         self._device = loss.device
-        try:
-            torch.autograd.backward(
-                (self.scaling.apply(loss),), retain_graph=retain_graph, inputs=inputs
-            )
-        except BaseException as error:
-            self.ownership.clear()
-            if isinstance(error, RuntimeError) and "second time" in str(error):
-                _advise(error)
-            raise
+        return inputs
+
+    def remember(self, loss: Tensor) -> None:
+        """It has walked back: a second time would be once too often."""
         self._last_loss = ref(loss)
-        if listeners:
-            self.telling.walked_back(retain_graph=retain_graph)
 
     def complete_turn(self) -> bool:
         """The micro-batch has its deposits. A full window is spent; whether that made an update."""

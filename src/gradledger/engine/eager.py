@@ -43,16 +43,13 @@ class EagerRelease:
         self._squares = 0.0
         self.norm: float | None = None
 
-    def backward(self, loss: Tensor, *, retain_graph: bool) -> None:
+    def backward(self, loss: Tensor, inputs: list[Tensor], *, retain_graph: bool) -> None:
         """Walks back and spends on the way."""
-        if self._ownership.changed() or not self._hooked:
-            self._hook()
+        self._hook(inputs)
         self.moved, self._squares = [], 0.0
         try:
             with self._one_at_a_time():
-                torch.autograd.backward(
-                    (loss,), retain_graph=retain_graph, inputs=self._ownership.trainable
-                )
+                torch.autograd.backward((loss,), retain_graph=retain_graph, inputs=inputs)
         except BaseException as error:
             self._ownership.clear()
             if self.moved:
@@ -80,12 +77,14 @@ class EagerRelease:
                 group["params"] = params
 
     def _spend(self, p: Tensor) -> None:
-        grad = p.grad
-        if not self._active or grad is None:
+        if not self._active or p.grad is None:
             return
-        self._check(p, grad)
+        if p.grad.layout is not torch.strided:
+            p.grad = p.grad.coalesce()
+        values = p.grad if p.grad.layout is torch.strided else p.grad._values()
+        self._check(p, values)
         if self._options.clip_value is not None:
-            grad.clamp_(-self._options.clip_value, self._options.clip_value)
+            values.clamp_(-self._options.clip_value, self._options.clip_value)
         optimizer, group = self._homes[id(p)]
         group["params"] = [p]
         try:
@@ -96,10 +95,9 @@ class EagerRelease:
         self.moved.append(p)
         p.grad = None
 
-    def _check(self, p: Tensor, grad: Tensor) -> None:
+    def _check(self, p: Tensor, values: Tensor) -> None:
         if not self._options.guarded:
             return
-        values = grad if grad.layout is torch.strided else grad.coalesce().values()
         wide = torch.float32 if values.dtype in LOW_PRECISION else None
         norm = float(torch.linalg.vector_norm(values, dtype=wide))
         if not isfinite(norm) and not torch.isfinite(values).all():
@@ -107,7 +105,7 @@ class EagerRelease:
             raise NonFiniteGradient(f"the gradient of {name} is not finite (NaN or Inf).")
         self._squares += norm * norm
 
-    def _hook(self) -> None:
+    def _hook(self, inputs: list[Tensor]) -> None:
         self._homes = {
             id(p): (optimizer, group)
             for optimizer, group in self._ownership.groups()
@@ -120,7 +118,7 @@ class EagerRelease:
             if release is not None:
                 release._spend(p)
 
-        for p in self._ownership.trainable:
+        for p in inputs:
             if id(p) not in self._hooked:
                 self._hooked[id(p)] = p.register_post_accumulate_grad_hook(  # type: ignore[no-untyped-call]
                     spend

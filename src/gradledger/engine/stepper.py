@@ -235,7 +235,8 @@ class Stepper:
                 'release="eager" spends each loss as it arrives, and can\'t wait for another: add '
                 "the losses up, and pass the sum."
             )
-        self._eager.backward(loss, retain_graph=retain_graph)
+        self._eager.backward(loss, self._cycle.ready(loss), retain_graph=retain_graph)
+        self._cycle.remember(loss)
         if not self._eager.moved:
             raise LossError("the loss reaches no parameter of this Stepper's optimizer.")
         self._cycle.telling.spent_at_once(self._eager.moved, retain_graph=retain_graph)
