@@ -23,7 +23,9 @@ def test_the_exported_names_are_these() -> None:
         "StepperWarning",
         "TornUpdateError",
         "UnknownRuleError",
+        "WindowNotEqual",
         "__version__",
+        "assert_window_equals_batch",
     ]
 
 
@@ -40,6 +42,12 @@ def test_stepper_is_itself() -> None:
     from gradledger.engine import Stepper
 
     assert gradledger.Stepper is Stepper
+
+
+def test_assert_window_equals_batch_is_itself() -> None:
+    from gradledger.runtime.window_equality import assert_window_equals_batch
+
+    assert gradledger.assert_window_equals_batch is assert_window_equals_batch
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,12 @@ from gradledger.errors import (
     StepperWarning,
     TornUpdateError,
     UnknownRuleError,
+    WindowNotEqual,
 )
 
 if TYPE_CHECKING:
     from gradledger.engine import Stepper
+    from gradledger.runtime.window_equality import assert_window_equals_batch
 
 __all__ = [
     "CheckpointError",
@@ -40,8 +42,16 @@ __all__ = [
     "StepperWarning",
     "TornUpdateError",
     "UnknownRuleError",
+    "WindowNotEqual",
     "__version__",
+    "assert_window_equals_batch",
 ]
+
+_NEEDS_TORCH = {
+    "Stepper": "gradledger.engine",
+    "assert_window_equals_batch": "gradledger.runtime.window_equality",
+}
+"""Where each name that loads torch is found, when it is asked for."""
 
 __version__: str
 """The installed version. Looked up when asked for: importlib.metadata costs more than all of us."""
@@ -52,12 +62,13 @@ def __getattr__(name: str) -> object:
         from importlib.metadata import version
 
         return version("gradledger")
-    if name == "Stepper":
+    if name in _NEEDS_TORCH:
+        from importlib import import_module
+
         from gradledger.torch_extra import require_torch
 
-        require_torch("gradledger.Stepper")
-        from gradledger.engine import Stepper
-
-        globals()[name] = Stepper  # the next look finds it without coming here
-        return Stepper
+        require_torch(f"gradledger.{name}")
+        found: object = getattr(import_module(_NEEDS_TORCH[name]), name)
+        globals()[name] = found  # the next look finds it without coming here
+        return found
     raise AttributeError(f"module 'gradledger' has no attribute {name!r}")

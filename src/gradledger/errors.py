@@ -39,6 +39,18 @@ class TornUpdateError(GradledgerError, RuntimeError):
     """Some parameters were updated and others were not, and it can't be undone."""
 
 
+class WindowNotEqual(GradledgerError, AssertionError):
+    """The gradient of a window is not that of its items in one big batch."""
+
+
+class LawBroken(GradledgerError, RuntimeError):
+    """A law was broken here, while `audit(raise_on=…)` watched. `finding` has the evidence."""
+
+    def __init__(self, message: str, finding: object) -> None:
+        super().__init__(message)
+        self.finding = finding
+
+
 class CheckpointError(GradledgerError):
     """A checkpoint can't be written, or can't be read, or does not fit. Nothing was changed."""
 

@@ -7,7 +7,6 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from gradledger.cli import main
-from gradledger.cli.rule import choose
 from gradledger.rules import CATALOGUE, Rule, find, programs
 from gradledger.rules.pages import page
 
@@ -31,18 +30,6 @@ def test_an_explanation_looks_as_it_did_in_colour(
     monkeypatch.setenv("COLUMNS", "100")
     assert main(["rule", "GL101"]) == 0
     assert capsys.readouterr().out == snapshot
-
-
-@pytest.mark.parametrize(
-    "word", ["GL101", "gl101", "101", "spent-gradient-reused", "Spent-Gradient", " GL101 "]
-)
-def test_a_rule_is_found_by_code_name_or_start_of_its_name(word: str) -> None:
-    assert choose(word) == [find("GL101")]
-
-
-@pytest.mark.parametrize("word", ["1", "GL1", "gl1", "GL10"])
-def test_a_law_stands_for_all_its_rules(word: str) -> None:
-    assert [rule.code for rule in choose(word)] == ["GL101", "GL102"]
 
 
 @pytest.mark.parametrize(

@@ -5,18 +5,19 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from gradledger.cli import demo, rule, rules, run
 from gradledger.errors import GradledgerError
 
 COMMANDS: dict[str, ModuleType] = {"rules": rules, "rule": rule, "demo": demo, "run": run}
-"""Each has a docstring, `add_arguments(parser)` and `run(args) -> int`, and is cheap to import."""
+"""Each has a docstring, `add_arguments(parser)` and `run(args) -> int`, and is cheap to import.
 
-_HIDDEN = {"run"}
-"""Commands that only say why they can't be had."""
+Where it returns a function instead, that is called for the status, and what it raises is left to
+Python: the errors of a user's script are none of ours.
+"""
 
 FAILED, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
 
@@ -28,9 +29,10 @@ class UsageError(GradledgerError):
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns the exit status. What a person can act upon is one line."""
     try:
-        status = _run(argv)
+        status = _run(list(sys.argv[1:] if argv is None else argv))
         # Here, and not when the interpreter ends: a closed pipe would be reported there.
-        sys.stdout.flush()
+        if sys.stdout is not None:  # as it is when it was closed before we began
+            sys.stdout.flush()
     except GradledgerError as error:
         print(f"gradledger: {error}", file=sys.stderr)
         return FAILED
@@ -40,16 +42,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         return PIPE_CLOSED
     except KeyboardInterrupt:
         return INTERRUPTED
-    return status
+    return status if isinstance(status, int) else status()
 
 
-def _run(argv: Sequence[str] | None) -> int:
+def _run(argv: list[str]) -> int | Callable[[], int]:
     parser = _parser()
-    args = parser.parse_args(argv)
+    rest: list[str] = []
+    if argv[:1] == ["run"]:
+        ours, rest = run.split(argv[1:])
+        argv = ["run", *ours]
+    args, unknown = parser.parse_known_args(argv)
+    if unknown:
+        hint = " Options of the script itself come after it." if rest else ""
+        command = f"gradledger {argv[0]}" if argv[0] in COMMANDS else "gradledger"
+        raise UsageError(f"{command} has no {unknown[0]}. See `{command} --help`.{hint}")
     if args.run is None:
         parser.print_help(sys.stderr)
         return FAILED
-    status: int = args.run(args)
+    args.rest = rest
+    status: int | Callable[[], int] = args.run(args)
     return status
 
 
@@ -64,12 +75,11 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name, module in COMMANDS.items():
         about = (module.__doc__ or "").strip()
-        options: dict[str, Any] = {} if name in _HIDDEN else {"help": _first_line(about)}
         command = commands.add_parser(
             name,
+            help=_first_line(about),
             description=about,
             formatter_class=argparse.RawDescriptionHelpFormatter,
-            **options,
         )
         module.add_arguments(command)
         command.set_defaults(run=module.run)

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from gradledger.cli.terminal import Line, Terminal
+from gradledger.report.terminal import Line, Terminal
 
 if TYPE_CHECKING:
     from gradledger.rules import Rule

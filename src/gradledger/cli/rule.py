@@ -7,12 +7,11 @@ GL1, or just 1, means all the rules of law 1.
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gradledger.cli.terminal import Line, Terminal
+from gradledger.report.terminal import Line, Terminal
 
 if TYPE_CHECKING:
     from gradledger.rules import Rule
@@ -35,6 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints the explanations."""
+    from gradledger.rules.selection import choose
+
     # All of them first: a wrong one among several should not hide below pages of output.
     chosen = list(dict.fromkeys(rule for word in args.rules for rule in choose(word)))
     if args.program:
@@ -55,15 +56,6 @@ def run(args: argparse.Namespace) -> int:
             terminal.show([(), ()] if number else [])
             terminal.show(_explained(rule, terminal))
     return 0
-
-
-def choose(word: str) -> Sequence[Rule]:
-    """The rules that a word on the command line means: one, or all whose code starts so."""
-    from gradledger.rules import CATALOGUE, find
-
-    digits = re.fullmatch(r"(?:gl)?(\d{1,3})", word.strip(), re.IGNORECASE)
-    start = f"GL{digits[1]}" if digits else ""
-    return [rule for rule in CATALOGUE if start and rule.code.startswith(start)] or [find(word)]
 
 
 def _explained(rule: Rule, terminal: Terminal) -> Iterator[Line]:

@@ -10,7 +10,7 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradledger.cli.terminal import Line, Terminal
+from gradledger.report.terminal import Line, Terminal
 
 if TYPE_CHECKING:
     from gradledger.rules import Rule

@@ -1,19 +1,132 @@
-"""Run a training script and audit every deposit, spend and clear."""
+"""Run a training script and audit every deposit, spend and clear.
+
+The script runs as it does with plain Python: same results, same output, same exit status. At its
+end, at Ctrl-C or when it crashes, the verdict says which laws of the ledger it broke, and where.
+
+  gradledger run train.py --epochs 3          a script and its arguments
+  gradledger run -m package.train --epochs 3  a module
+  gradledger run accelerate test              the command of an installed program
+  torchrun --nproc_per_node 2 -m gradledger run train.py
+
+Options of gradledger stand before the script; all that follows it is the script's. A program that
+starts the training in processes of its own, as torchrun does, goes in front of gradledger.
+"""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Callable, Sequence
 
-from gradledger.errors import GradledgerError
-from gradledger.torch_extra import require_torch
+from gradledger.errors import OptionError
+
+FORMATS = ("text", "json", "sarif", "github")
+_WITH_VALUE = {"--format", "--output", "--record", "--fail-on", "--select", "--ignore", "--sample"}
+
+
+def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Our options, and all from the script on, which is not for us to understand."""
+    place = 0
+    while place < len(words):
+        word = words[place]
+        if word == "--":
+            return list(words[:place]), list(words[place + 1 :])
+        if word.startswith("-m") or not word.startswith("-") or word == "-":
+            break
+        place += 2 if word in _WITH_VALUE else 1
+    return list(words[:place]), list(words[place:])
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Everything after `run` belongs to the script."""
-    parser.add_argument("script", nargs=argparse.REMAINDER, help="the script and its arguments")
+    """The options of `gradledger run`."""
+    parser.usage = "gradledger run [options] (SCRIPT | -m MODULE | COMMAND) [arguments ...]"
+    parser.allow_abbrev = False  # what is not ours in full is a slip, and the script is not run
+    add = parser.add_argument
+    add("--format", choices=FORMATS, default="text", help="of the verdict; text by default")
+    add(
+        "--output",
+        metavar="FILE",
+        help="where the verdict goes; by default text goes to stderr, the other formats to stdout",
+    )
+    add("--record", metavar="FILE", help="keep every event of the run in this file")
+    add(
+        "--fail-on",
+        choices=("error", "warning"),
+        help="exit with status 1 where the script passed but broke a law at least that badly",
+    )
+    add(
+        "--select",
+        metavar="RULES",
+        action="append",
+        default=[],
+        help="only these rules: codes, names or laws, with commas (GL101,GL2,clip-inside-window)",
+    )
+    add("--ignore", metavar="RULES", action="append", default=[], help="all but these rules")
+    add(
+        "--sample",
+        metavar="N",
+        type=int,
+        help="audit the first steps, and then every Nth only, to cost less",
+    )
+    add("-q", "--quiet", action="store_true", help="one line for each finding, and no summary")
+    parser.epilog = (
+        "exit status: the script's own; 1 where it passed and --fail-on does not let it pass;\n"
+        "2 where it could not be started"
+    )
 
 
-def run(args: argparse.Namespace) -> int:
-    """Says what is missing."""
+def run(args: argparse.Namespace) -> Callable[[], int]:
+    """Finds the script and looks that all is ready. What is returned runs it."""
+    from gradledger.cli.auditing import FAILED, Auditing
+    from gradledger.cli.delivery import check_output
+    from gradledger.rules.selection import codes
+    from gradledger.runtime.launching import launch
+    from gradledger.runtime.scripts import TargetError
+    from gradledger.runtime.targets import find_target
+    from gradledger.torch_extra import require_torch
+
     require_torch("gradledger run")
-    raise GradledgerError("this version has no auditor yet. `gradledger --help` lists what it has.")
+    if args.sample is not None and args.sample < 1:
+        raise OptionError(
+            f"--sample must be at least 1, got {args.sample}. 1 audits every step, 10 every tenth."
+        )
+    kept = codes(select=args.select, ignore=args.ignore)
+    if not kept:
+        raise OptionError("--ignore leaves no rule of those selected. There is nothing to audit.")
+    output = args.output and check_output(args.output, option="--output")
+    record = args.record and check_output(args.record, option="--record")
+    words, module = _named(args.rest)
+    target = find_target(words, module=module)
+    auditing = Auditing(
+        target.subject,
+        kept=kept,
+        format=args.format,
+        quiet=args.quiet,
+        output=output,
+        record=record,
+        fail_on=args.fail_on,
+        sample=args.sample,
+    )
+
+    def start() -> int:
+        try:
+            return launch(target, auditing)
+        except TargetError as error:
+            print(f"gradledger: {error}", file=sys.stderr)
+            return FAILED
+
+    return start
+
+
+def _named(rest: list[str]) -> tuple[list[str], bool]:
+    """The script or the module, with its arguments, and whether it is a module."""
+    module = bool(rest) and rest[0].startswith("-m")
+    words = rest
+    if module:
+        words = rest[1:] if rest[0] == "-m" else [rest[0][2:], *rest[1:]]
+    if not words:
+        raise OptionError(
+            "there is nothing to run. Name a script, as in `gradledger run train.py`, or see "
+            "`gradledger run --help`."
+        )
+    return words, module

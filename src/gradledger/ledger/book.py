@@ -29,17 +29,25 @@ class Book:
         self.page, breaches, counts = self._outcomes.of(self.page, event)
         if counts is not NOTHING:
             self.tally = self.tally.plus(counts)
-        return tuple(self._note(rule, breach) for rule, breach in breaches if breach.sure)
+        if not breaches:
+            return ()
+        noted: dict[tuple[str, Place], Finding] = {}
+        for rule, breach in breaches:
+            if breach.sure:
+                key = rule, breach.at
+                # Cells of several histories that one event breaks a rule for are one fault.
+                noted[key] = self._note(rule, breach, once_more=key not in noted)
+        return tuple(noted.values())
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """One per fault: symptoms give way to the cause that they share a place with."""
         return one_per_fault(self._findings.values(), self._yields_to)
 
-    def _note(self, rule: str, breach: Breach) -> Finding:
+    def _note(self, rule: str, breach: Breach, *, once_more: bool) -> Finding:
         known = self._findings.get((rule, breach.at))
         if known is not None:
-            finding = known.again(breach)
+            finding = known.again(breach) if once_more else known.joined(breach)
         else:
             finding = Finding(
                 rule, breach.at, breach.detail, "observed", breach.evidence, breach.cells

@@ -59,6 +59,13 @@ class Replace(Event):
     by: CellNames = NO_CELLS
 
 
+class Gone(Event):
+    """Tensors, and optimizers that held them, no longer exist: no step will spend their cells."""
+
+    cells: CellNames
+    optimizers: frozenset[str] = frozenset()
+
+
 # Deposits -----------------------------------------------------------------------------------
 
 
@@ -189,6 +196,8 @@ class Keep(Event):
     """A tensor was put with its graph where it outlasts the iteration: summed, stored, carried."""
 
     what: Literal["loss", "state"]
+    walked: bool = False
+    """An earlier backward has walked it already."""
 
 
 class Release(Event):

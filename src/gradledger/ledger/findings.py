@@ -45,8 +45,13 @@ class Finding(Value):
 
     def again(self, breach: Breach) -> Finding:
         """The same fault once more; the first evidence stands."""
-        cells = self.cells if breach.cells <= self.cells else self.cells | breach.cells
-        return replace(self, count=self.count + 1, cells=cells)
+        return replace(self.joined(breach), count=self.count + 1)
+
+    def joined(self, breach: Breach) -> Finding:
+        """The same fault, of these cells too."""
+        return (
+            self if breach.cells <= self.cells else replace(self, cells=self.cells | breach.cells)
+        )
 
     @property
     def places(self) -> frozenset[Place]:

@@ -141,6 +141,26 @@ class Page(Value):
         groups = [(names, change(cell) if chosen(cell) else cell) for names, cell in self.groups]
         return replace(self, groups=_rejoined(groups))
 
+    def without(self, cells: CellNames, optimizers: Optimizers) -> Page:
+        """The page without these cells and accounts, and all that is noted of them."""
+        kept = ((names - cells, cell) for names, cell in self.groups)
+        groups = ((n, replace(c, owners=c.owners - optimizers)) for n, c in kept if n)
+        scalers = (
+            replace(
+                log,
+                unscaled=tuple(entry for entry in log.unscaled if entry[0] not in optimizers),
+                stepped=tuple(entry for entry in log.stepped if entry[0] not in optimizers),
+            )
+            for log in self.scalers
+        )
+        return replace(
+            self,
+            groups=_rejoined(groups),
+            accounts=tuple(a for a in self.accounts if a.name not in optimizers),
+            scalers=tuple(scalers),
+            schedulers=tuple(s for s in self.schedulers if s.optimizer not in optimizers),
+        )
+
     def with_account(self, account: Account) -> Page:
         """The page with this account new or changed."""
         if self.account(account.name) is None:

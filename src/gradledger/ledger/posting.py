@@ -17,6 +17,7 @@ from gradledger.ledger.events import (
     EpochEnd,
     Event,
     Fault,
+    Gone,
     Keep,
     Own,
     Read,
@@ -59,6 +60,12 @@ def _(event: Own, page: Page) -> Page:
 def _(event: Replace, page: Page) -> Page:
     page = page.touch(event.cells, lambda cell: replace(cell, replaced_at=event.at))
     return page.touch(event.by, lambda cell: replace(cell, stands_in=True))
+
+
+@post.register
+def _(event: Gone, page: Page) -> Page:
+    page = page.without(event.cells, event.optimizers)
+    return _touch_fresh(page, lambda h: replace(h, awaits=h.awaits - event.optimizers))
 
 
 @post.register
@@ -277,7 +284,8 @@ def _(event: Clear, page: Page) -> Page:
 def _(event: Keep, page: Page) -> Page:
     if any(k.at == event.at for k in page.kept):
         return page
-    kept = sorted((*page.kept, Kept(event.at, event.what)), key=lambda k: k.at.sort_key)
+    new = Kept(event.at, event.what, walked=event.walked)
+    kept = sorted((*page.kept, new), key=lambda k: k.at.sort_key)
     return replace(page, kept=tuple(kept))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gradledger.ledger.cells import Cell
-from gradledger.ledger.events import Backward, Clear, Edit, Event, Skipped, Step
+from gradledger.ledger.events import Backward, Clear, Edit, Event, Gone, Skipped, Step
 from gradledger.ledger.page import Page
 
 
@@ -44,7 +44,7 @@ def entries_of(event: Event, page: Page) -> Tally:
             return Tally(steps=1, spent=spent, respent=again)
         case Skipped():
             return Tally(skipped_steps=1)
-        case Clear():
+        case Clear() | Gone():
             return _ended(event, page)
         case Edit(kind="assign"):
             return _ended(event, page)._replace(entries=len(event.cells))
@@ -56,7 +56,7 @@ def entries_of(event: Event, page: Page) -> Tally:
             return NOTHING
 
 
-def _ended(event: Clear | Edit, page: Page) -> Tally:
+def _ended(event: Clear | Edit | Gone, page: Page) -> Tally:
     lost = wasted = 0
     for names, cell in page.among(event.cells):
         used = sum(h.count for h in cell.fresh if h.spent_by or h.read)

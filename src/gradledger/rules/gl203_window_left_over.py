@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gradledger.ledger import Breach, Evidence, Law, Page
 from gradledger.ledger.cells import Cell, Holding
-from gradledger.ledger.events import CellNames, Clear, EpochEnd, Event, RunEnd, Step
+from gradledger.ledger.events import CellNames, Clear, EpochEnd, Event, Gone, RunEnd, Step
 from gradledger.rules.evidence import also, counted, total
 from gradledger.rules.rule import Rule, SeenBy, Severity
 
@@ -14,10 +14,10 @@ from gradledger.rules.rule import Rule, SeenBy, Severity
 def broken(page: Page, event: Event) -> Iterator[Breach]:
     """An owned cell has unspent deposits whose window can no longer be completed (Law 2)."""
     match event:
-        case EpochEnd(restarts=True) | RunEnd(crashed=False):
-            for names, cell in page.groups:
+        case EpochEnd(restarts=True) | RunEnd(crashed=False) | Gone():
+            for names, cell in page.among(event.cells) if isinstance(event, Gone) else page.groups:
                 left = [h for h in cell.fresh if h.unspent and not h.excused]
-                if isinstance(event, RunEnd):
+                if not isinstance(event, EpochEnd):
                     # A last backward that no step ever uses is a probe, not a window.
                     left = [h for h in left if h.at in cell.spent_sites]
                 if cell.owners and left:
@@ -81,7 +81,7 @@ RULE = Rule(
         "a bump in the loss at the start of each epoch, or results that depend on the dataset's "
         "size"
     ),
-    on=(EpochEnd, RunEnd, Clear, Step),
+    on=(EpochEnd, RunEnd, Gone, Clear, Step),
     broken=broken,
     show_possible=True,
 )

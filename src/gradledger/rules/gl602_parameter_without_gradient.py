@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradledger.ledger import Breach, Law, Page
-from gradledger.ledger.events import RunEnd
+from gradledger.ledger.events import Gone, RunEnd
 from gradledger.rules.evidence import counted
 from gradledger.rules.rule import Rule, SeenBy, Severity
 
 
-def broken(page: Page, end: RunEnd) -> Iterator[Breach]:
+def broken(page: Page, end: RunEnd | Gone) -> Iterator[Breach]:
     """At the end of a run that trained, an owned cell has never held a deposit (Law 6)."""
-    if end.crashed:
+    if isinstance(end, RunEnd) and end.crashed:
         return
     for account in page.accounts:
-        if not account.stepped:
+        if not account.stepped or (isinstance(end, Gone) and account.name not in end.optimizers):
             continue
         owned = list(page.owned_by(account.name))
         if not any(cell.spent_sites for _, cell in owned):
@@ -42,6 +42,6 @@ RULE = Rule(
     why=("That part of the model is never trained, and whoever built it believes that it is."),
     fix="use the parameter in the loss, or take it out of the model",
     symptom=("a module that seems to have no effect; under DDP, an error about unused parameters"),
-    on=(RunEnd,),
+    on=(RunEnd, Gone),
     broken=broken,
 )

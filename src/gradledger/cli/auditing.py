@@ -1,0 +1,142 @@
+"""One audited run: books are kept from the import of torch on, and the verdict ends it."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TextIO
+
+from gradledger.cli.delivery import Streams, to_file
+from gradledger.errors import GradledgerError
+from gradledger.ledger.verdict import Verdict
+
+if TYPE_CHECKING:
+    from gradledger.runtime.audit import Audit
+
+FAILED = 2
+
+
+class Auditing:
+    """The auditor of `gradledger run`, made before the script begins."""
+
+    def __init__(
+        self,
+        subject: str,
+        *,
+        kept: frozenset[str],
+        format: str = "text",
+        quiet: bool = False,
+        output: str | None = None,
+        record: str | None = None,
+        fail_on: Literal["error", "warning"] | None = None,
+        sample: int | None = None,
+    ) -> None:
+        self._subject = subject
+        self._kept = kept
+        self._format = format
+        self._quiet = quiet
+        self._output = output
+        self._record = record
+        self._fail_on = fail_on
+        self._sample = sample
+        self._folder, self._path = os.getcwd(), list(sys.path)
+        self._streams = Streams()
+        self._audit: Audit | None = None
+        self._blind = False
+        """The audit could not begin."""
+
+    def begin(self) -> None:
+        """Opens the books. Where that can't be done the script goes on, and is told nothing."""
+        from gradledger.runtime.audit import Audit
+
+        main = getattr(sys.modules["__main__"], "__file__", None)
+        try:
+            audit = Audit(
+                record=Path(self._record) if self._record else None,
+                sample=self._sample,
+                main=Path(main) if main else None,
+            )
+            self._audit = audit.__enter__()
+            if audit._recorder is not None:
+                # It would close before the program's own exit functions. We close it, at the last.
+                atexit.unregister(audit._recorder.close)
+        except GradledgerError as error:
+            self._blind = True
+            self._say(f"gradledger: {self._subject} is not audited: {error}")
+        except Exception:
+            self._blind = True
+            self._say_bug(f"{self._subject} is not audited")
+
+    def conclude(self, *, passed: bool, error: BaseException | None) -> int:
+        """Closes the books and delivers the verdict. The status to leave with, or 0."""
+        if self._blind:
+            return FAILED if self._fail_on else 0
+        try:
+            verdict = self._close(error)
+            with self._as_before():
+                self._deliver(verdict)
+        except Exception:
+            self._say_bug("there is no verdict")
+            return FAILED if self._fail_on else 0
+        if self._fail_on:
+            from gradledger.report.ordering import fails
+
+            return int(fails(verdict, self._fail_on))
+        return 0
+
+    def _close(self, error: BaseException | None) -> Verdict:
+        if self._audit is None:  # torch was never imported
+            return Verdict(self._subject)
+        trace = error.__traceback__ if error is not None else None
+        self._audit.__exit__(type(error) if error is not None else None, error, trace)
+        verdict = self._audit.verdict(self._subject)
+        kept = tuple(found for found in verdict.findings if found.rule in self._kept)
+        return verdict._replace(findings=kept)
+
+    def _deliver(self, verdict: Verdict) -> None:
+        from gradledger.report import render
+
+        def write(stream: TextIO) -> None:
+            render(verdict, self._format, stream=stream, quiet=self._quiet)
+
+        if not verdict.findings and not verdict.tally.backwards:
+            self._say(f"{self._subject} made no backward pass, so there was nothing to audit.")
+            if self._format == "text" and not self._output:
+                return
+        if not self._output:
+            self._streams.write(write, error=self._format == "text")
+            return
+        try:
+            to_file(self._output, write)
+        except OSError as error:
+            self._say(f"gradledger: {self._output} can't be written: {error.strerror}. It was:")
+            self._streams.write(write, error=True)
+
+    def _say(self, text: str) -> None:
+        self._streams.write(lambda stream: print(text, file=stream), error=True)
+
+    def _say_bug(self, outcome: str) -> None:
+        self._say(
+            f"{traceback.format_exc()}gradledger: {outcome}, because gradledger has a bug. Please "
+            "report it with the lines above."
+        )
+
+    @contextlib.contextmanager
+    def _as_before(self) -> Iterator[None]:
+        """Sees paths from where the command was given, and imports none of the script's modules."""
+        there, path = None, sys.path[:]
+        with contextlib.suppress(OSError):  # one of the two is gone
+            there = os.getcwd()
+            os.chdir(self._folder)
+        sys.path[:] = self._path
+        try:
+            yield
+        finally:
+            sys.path[:] = path
+            if there is not None:
+                os.chdir(there)

@@ -1,0 +1,30 @@
+"""A verdict: all that an audit has to say, ready to be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from gradledger.ledger.findings import Finding
+from gradledger.ledger.places import Place
+from gradledger.ledger.tally import NOTHING, Tally
+
+
+class Verdict(NamedTuple):
+    """Do the books balance? They do where there is no finding and something was audited."""
+
+    subject: str
+    """What was audited, as a person would call it: `train.py`."""
+    findings: tuple[Finding, ...] = ()
+    """One per fault, the worst first."""
+    tally: Tally = NOTHING
+    parameters: int = 0
+    """How many parameters optimizers held, all together."""
+    occurrences: Mapping[Place, int] = {}
+    """How often something happened at each place: a finding's count is out of this many."""
+    sources: Mapping[str, str] = {}
+    """The text of each file that a finding points into, as it was when it ran."""
+    seconds: float = 0.0
+    ranks: int = 1
+    trouble: str = ""
+    """Why the audit ended before the program did."""

@@ -1,0 +1,84 @@
+"""The other places of a finding, one a row: what happened, where, the code there, and a note."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from gradledger.ledger.findings import Finding
+from gradledger.ledger.places import Place
+from gradledger.report.paths import shown
+from gradledger.report.sources import Sources
+from gradledger.report.terminal import Line, Terminal
+from gradledger.report.visible import columns, cut, visible
+
+MARGIN = "   "
+MOST = 8
+"""More places than that hide the point."""
+GAP = "  "
+LEAST_CODE = 40
+"""So much of the code is shown however long the paths are: a row that wraps is better than none."""
+
+
+class _Row(NamedTuple):
+    what: str
+    where: str = ""
+    code: str = ""
+    note: str = ""
+
+
+def rows(finding: Finding, terminal: Terminal, sources: Sources) -> Iterator[Line]:
+    """The places in columns; long code is cut to what the terminal has room for."""
+    found = list(_found(finding, sources))
+    left_out = found[MOST:] if len(found) > MOST + 1 else []
+    found = found[: len(found) - len(left_out)]
+    what, where = (_widest(column) for column in list(zip(*found, strict=True))[:2] or ((), ()))
+    room = max(terminal.width - len(MARGIN) - what - where - 2 * len(GAP), LEAST_CODE)
+    codes = [cut(row.code, room) for row in found]
+    for row, code in zip(found, codes, strict=True):
+        line: Line = (MARGIN, _padded(row.what, what), GAP)
+        if not row.where:
+            yield (*line, row.note)
+            continue
+        line = (*line, _padded(row.where, where), GAP, (code, "code"))
+        gap = " " * (_widest(codes) - columns(code)) + GAP
+        yield (*line, gap, (row.note, "dim")) if row.note else line
+    if left_out:
+        yield (MARGIN, (f"and {len(left_out)} more places", "dim"))
+
+
+def at(place: Place) -> str:
+    """`train.py:41`, as short as it is unmistakable."""
+    return visible(f"{shown(place.path)}:{place.line}")
+
+
+def callers(place: Place) -> list[Place]:
+    """The calls that led to a place, innermost first."""
+    found: list[Place] = []
+    while place.via is not None and len(found) < MOST:
+        place = place.via
+        found.append(place)
+    return found
+
+
+def _found(finding: Finding, sources: Sources) -> Iterator[_Row]:
+    for evidence in finding.evidence:
+        what, note = visible(evidence.what), visible(evidence.note)
+        if evidence.at is None:
+            yield _Row(what, note=note)
+            continue
+        # The finding's own callers have rows of their own.
+        led = callers(evidence.at) if evidence.at.via != finding.at.via else []
+        notes = [note, *(f"called from {at(caller)}" for caller in led)]
+        code = sources.code(evidence.at)
+        yield _Row(what, at(evidence.at), code, ", ".join(filter(None, notes)))
+    for caller in callers(finding.at):
+        yield _Row("called", at(caller), sources.code(caller))
+
+
+def _widest(column: Iterable[str]) -> int:
+    return max(map(columns, column), default=0)
+
+
+def _padded(text: str, most: int) -> str:
+    return text + " " * (most - columns(text))

@@ -1,0 +1,38 @@
+"""How a path is written for its reader."""
+
+from __future__ import annotations
+
+import os
+
+
+def shown(path: str) -> str:
+    """Relative to the working directory where it is inside of it, and as it is elsewhere."""
+    return inside(path) or path
+
+
+def inside(path: str, root: str | None = None) -> str | None:
+    """The way to the path from `root`, or from the working directory; None where it is not below.
+
+    What is no path of a file is below nothing.
+    """
+    root = _working_directory() if root is None else root
+    if is_no_file(path) or not root:
+        return None
+    if not os.path.isabs(path):
+        # It was relative to the working directory when it was written down.
+        path = os.path.join(_working_directory(), path)
+    path, root = os.path.normpath(path), os.path.normpath(root)
+    start = root if root.endswith(os.sep) else root + os.sep
+    return path[len(start) :] if path.startswith(start) else None
+
+
+def is_no_file(path: str) -> bool:
+    """Code that came from no file: `<stdin>`, `<string>`, a cell of a notebook."""
+    return not path or path.startswith("<")
+
+
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was deleted meanwhile
+        return ""

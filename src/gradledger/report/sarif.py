@@ -1,0 +1,122 @@
+"""A verdict as SARIF 2.1.0, which code hosts and editors read."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from gradledger.ledger.findings import Finding
+from gradledger.ledger.places import Place
+from gradledger.ledger.verdict import Verdict
+from gradledger.report.as_json import whole
+from gradledger.report.ordering import ordered
+from gradledger.report.paths import inside, is_no_file, shown
+from gradledger.report.sources import Sources
+from gradledger.rules import Rule, Severity, find
+from gradledger.rules.explanation import sentence
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+ROOT = "%SRCROOT%"
+
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+
+
+def document(verdict: Verdict) -> dict[str, Any]:
+    """One run of one tool, with the rules that were broken."""
+    findings = ordered(verdict.findings)
+    codes = sorted({finding.rule for finding in findings})
+    sources, seen = Sources(verdict.sources), Counter[str]()
+    driver = {
+        "name": "gradledger",
+        "version": version("gradledger"),
+        "rules": [_rule(find(code)) for code in codes],
+    }
+    return {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {"driver": driver},
+                # Where that is, the reader knows: an absolute path would be this machine's.
+                "originalUriBaseIds": {
+                    ROOT: {"description": {"text": "The directory that gradledger ran in."}}
+                },
+                "columnKind": "unicodeCodePoints",
+                "results": [
+                    {"ruleIndex": codes.index(finding.rule), **_result(finding, sources, seen)}
+                    for finding in findings
+                ],
+            }
+        ],
+    }
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    return {
+        "id": rule.code,
+        "name": rule.name,
+        "shortDescription": {"text": sentence(rule.says)},
+        "fullDescription": {"text": rule.explains},
+        "help": {"text": f"{rule.why}\n\nFix: {rule.fix}"},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+        "properties": {"law": rule.law.number},
+    }
+
+
+def _result(finding: Finding, sources: Sources, seen: Counter[str]) -> dict[str, Any]:
+    rule = find(finding.rule)
+    told = f"{sentence(rule.says)} Here: {finding.detail}. Fix: {rule.fix}."
+    related = [(e.at, e.what, e.note) for e in finding.evidence if e.at is not None]
+    return {
+        "ruleId": rule.code,
+        "level": _LEVELS[rule.severity],
+        "message": {"text": whole(told)},
+        "locations": [_location(finding.at, sources)],
+        "relatedLocations": [
+            {
+                "id": number,
+                **_location(at, sources),
+                "message": {"text": whole(f"{what} {note}".strip())},
+            }
+            for number, (at, what, note) in enumerate(related, start=1)
+        ],
+        "occurrenceCount": finding.count,
+        "partialFingerprints": {"gradledger/v1": _fingerprint(finding, sources, seen)},
+        "properties": {
+            "certainty": finding.certainty,
+            "parameters": sorted(map(whole, finding.cells)),
+        },
+    }
+
+
+def _location(place: Place, sources: Sources) -> dict[str, Any]:
+    region: dict[str, Any] = {"startLine": max(place.line, 1)}
+    if line := sources.line(place.path, place.line):
+        region["snippet"] = {"text": line}
+    return {"physicalLocation": {"artifactLocation": _artifact(place.path), "region": region}}
+
+
+def _artifact(path: str) -> dict[str, str]:
+    below = inside(path)
+    if below is not None:
+        return {"uri": _quoted(below.replace(os.sep, "/")), "uriBaseId": ROOT}
+    if not is_no_file(path) and os.path.isabs(path):
+        return {"uri": Path(path).as_uri()}
+    return {"uri": _quoted(path)}
+
+
+def _quoted(path: str) -> str:
+    return quote(path.encode("utf-8", "surrogateescape"))
+
+
+def _fingerprint(finding: Finding, sources: Sources, seen: Counter[str]) -> str:
+    """The same for the same fault after lines above it came or went."""
+    code = sources.code(finding.at) or str(finding.at.line)
+    known_by = "\n".join((finding.rule, shown(finding.at.path).replace(os.sep, "/"), code))
+    seen[known_by] += 1
+    return sha256(f"{known_by}\n{seen[known_by]}".encode("utf-8", "replace")).hexdigest()[:32]

@@ -1,0 +1,78 @@
+"""The verdict in a sentence, and the tally of the run below it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gradledger.ledger.verdict import Verdict
+from gradledger.report.counts import counted
+from gradledger.report.ordering import WORST_FIRST, balance, ordered, severity, worst
+from gradledger.report.terminal import Line, Terminal
+from gradledger.report.visible import visible
+
+
+def lines(verdict: Verdict, terminal: Terminal) -> Iterator[Line]:
+    """A calm end: do the books balance, what was counted, and where to read on."""
+    tally, level = verdict.tally, worst(verdict)
+    if level is None and not tally.entries:
+        yield from _nothing(verdict, terminal)
+        return
+    if balance(verdict) or level is None:
+        judged, style = "balance", "cure"
+    else:
+        judged, style = "do not balance", level.value
+    yield ((f"The books {judged}", style), f": {_score(verdict)}.")
+    if said := _events(verdict):
+        yield from terminal.prose(said)
+    if not balance(verdict) and tally.entries:
+        yield from terminal.prose(f"{_deposits(verdict, ': ')}.")
+    if verdict.findings:
+        codes = dict.fromkeys(finding.rule for finding in ordered(verdict.findings))
+        yield ("  To read on: ", (f"gradledger rule {' '.join(codes)}", "code"))
+
+
+def _nothing(verdict: Verdict, terminal: Terminal) -> Iterator[Line]:
+    subject = visible(verdict.subject)
+    said = f"{subject} never called backward()."
+    yield from terminal.prose(said, lead="Nothing to audit:", indent=0)
+
+
+def _score(verdict: Verdict) -> str:
+    """`1 error, 2 warnings` where there are findings; how the deposits went where they are well."""
+    found = Counter(map(severity, verdict.findings))
+    score = ", ".join(counted(found[s], s.value) for s in WORST_FIRST if found[s])
+    if not balance(verdict):
+        return score
+    return "; ".join(filter(None, (_deposits(verdict), score)))
+
+
+def _events(verdict: Verdict) -> str:
+    tally = verdict.tally
+    if not (tally.backwards or tally.steps or tally.skipped_steps):
+        return ""
+    steps = counted(tally.steps, "step")
+    if tally.skipped_steps:
+        steps += f" and {tally.skipped_steps:,} skipped"
+    parts = [counted(tally.backwards, "backward pass"), steps]
+    if verdict.parameters:
+        parts.append(counted(verdict.parameters, "parameter"))
+    if verdict.ranks > 1:
+        parts.append(counted(verdict.ranks, "rank"))
+    return f"{', '.join(parts)}."
+
+
+def _deposits(verdict: Verdict, colon: str = ", ") -> str:
+    """`3,600 deposits, 3,600 spent`, and what else became of them."""
+    tally = verdict.tally
+    if not tally.entries:
+        return ""
+    left = tally.entries - tally.spent - tally.lost - tally.wasted
+    fates = {
+        "spent again": tally.respent,
+        "lost": tally.lost,
+        "wasted": tally.wasted,
+        "left unspent": left,
+    }
+    told = [f"{tally.spent:,} spent", *(f"{n:,} {fate}" for fate, n in fates.items() if n > 0)]
+    return f"{counted(tally.entries, 'deposit')}{colon}{', '.join(told)}"

@@ -1,0 +1,81 @@
+"""A verdict for people: each finding like a good compiler error, and the sum at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradledger.ledger.findings import Finding
+from gradledger.ledger.verdict import Verdict
+from gradledger.report import summary
+from gradledger.report.counts import extent
+from gradledger.report.evidence import MARGIN, at, callers, rows
+from gradledger.report.frames import Mark, framed
+from gradledger.report.ordering import ordered, severity
+from gradledger.report.sources import Sources
+from gradledger.report.terminal import Line, Piece, Terminal
+from gradledger.report.visible import visible
+from gradledger.rules import find
+
+
+def full(verdict: Verdict, terminal: Terminal) -> Iterator[Line]:
+    """Everything: findings, worst first, each with its code; then the verdict and the tally."""
+    sources = Sources(verdict.sources)
+    for finding in ordered(verdict.findings):
+        yield from _finding(finding, verdict, terminal, sources)
+        yield ()
+    yield from summary.lines(verdict, terminal)
+
+
+def brief(verdict: Verdict, terminal: Terminal) -> Iterator[Line]:
+    """A line for each finding, worst first, and nothing else."""
+    for finding in ordered(verdict.findings):
+        yield _headline(finding, terminal)
+
+
+def _finding(
+    finding: Finding, verdict: Verdict, terminal: Terminal, sources: Sources
+) -> Iterator[Line]:
+    rule = find(finding.rule)
+    yield _headline(finding, terminal)
+    yield from _frame(finding, terminal, sources)
+    yield from rows(finding, terminal, sources)
+    yield from _remark(terminal, "fix", rule.fix, style="cure")
+    yield from _remark(terminal, "explains", rule.symptom)
+    if finding.certainty == "possible":
+        yield from _remark(terminal, "possible", "on some paths through the code, not on all")
+    if said := extent(finding, verdict):
+        yield from terminal.prose(said, lead=" =", indent=3, lead_style="dim")
+
+
+def _headline(finding: Finding, terminal: Terminal) -> Line:
+    """On one line, however long: editors and people look for it."""
+    rule, level = find(finding.rule), severity(finding).value
+    # An error that was observed or is certain is the plain case, and needs no word.
+    words = [level] * (level != "error") + ["possible"] * (finding.certainty == "possible")
+    kind = f" ({', '.join(words)})" if words else ""
+    return (
+        (at(finding.at), "title"),
+        ": ",
+        (f"{rule.code} {rule.name}{kind}", level),
+        ": ",
+        *terminal.words(rule.says),
+    )
+
+
+def _frame(finding: Finding, terminal: Terminal, sources: Sources) -> Iterator[Line]:
+    """The finding's line and those of its evidence in the same file; a lone gap is filled."""
+    here = finding.at
+    if sources.line(here.path, here.line) is None:
+        yield from terminal.prose(finding.detail, indent=len(MARGIN))
+        return
+    numbers = {p.line for p in (*finding.places, *callers(here)) if p.path == here.path}
+    numbers |= {n + 1 for n in numbers if n + 2 in numbers}
+    found = {n: line for n in numbers if (line := sources.line(here.path, n)) is not None}
+    code: dict[int, Piece] = {n: terminal.painted([line])[0] for n, line in found.items()}
+    mark = Mark(*sources.span(here), visible(finding.detail))
+    style = severity(finding).value
+    yield from framed(terminal, code, {here.line: mark}, style=style, margin=len(MARGIN))
+
+
+def _remark(terminal: Terminal, name: str, text: str, *, style: str = "dim") -> Iterator[Line]:
+    yield from terminal.prose(text, lead=f" = {name}:", indent=3, lead_style=style)

@@ -1,0 +1,55 @@
+"""Text that a terminal shows and does not obey, and how wide it is there.
+
+Source lines, paths and parameter names are other people's: an escape sequence in one of them
+could hide a finding, or rewrite the screen.
+"""
+
+from __future__ import annotations
+
+import re
+
+TAB = 4
+
+_OBEYED = re.compile(
+    "[\x00-\x1f\x7f-\x9f"  # control characters
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # they turn the direction of what follows
+    "\u2028\u2029"  # line breaks to some, none to others
+    "\ud800-\udfff]"  # halves of characters: file names that are no UTF-8
+)
+_UNKNOWN = "\ufffd"
+
+
+def visible(text: str) -> str:
+    """The same number of characters, with a picture in place of each that a terminal obeys."""
+    return text if text.isprintable() else _OBEYED.sub(_picture, text)
+
+
+def _picture(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "\u2421" if code == 0x7F else _UNKNOWN
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal the text takes."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import category, east_asian_width
+
+    def width(letter: str) -> int:
+        if category(letter) in ("Mn", "Me", "Cf"):
+            return 0
+        return 2 if east_asian_width(letter) in ("W", "F") else 1
+
+    return sum(map(width, text))
+
+
+def cut(text: str, most: int) -> str:
+    """The text, or as much of its start as fits in that many columns, with an ellipsis."""
+    if columns(text) <= most:
+        return text
+    kept = text[: most - 1]
+    while columns(kept) > most - 1:
+        kept = kept[:-1]
+    return kept.rstrip() + "…"

@@ -1,0 +1,254 @@
+"""`audit()`: keeps the books on everything that torch does inside."""
+
+from __future__ import annotations
+
+import os
+import sys
+from time import monotonic
+from types import TracebackType
+from typing import Literal
+
+from gradledger.errors import LawBroken, OptionError
+from gradledger.ledger.book import Book
+from gradledger.ledger.events import Event, Read, RunEnd
+from gradledger.ledger.findings import Finding
+from gradledger.ledger.places import Place
+from gradledger.ledger.tally import Tally
+from gradledger.ledger.verdict import Verdict
+from gradledger.recording import Recorder, RunInfo
+from gradledger.rules import YIELDS_TO, Severity, find, judge
+from gradledger.runtime.backwards import Backwards
+from gradledger.runtime.by_hand import ByHand
+from gradledger.runtime.clears import Clears
+from gradledger.runtime.clips import Clips
+from gradledger.runtime.faults import Faults
+from gradledger.runtime.frameworks import Accelerate
+from gradledger.runtime.journal import Journal
+from gradledger.runtime.kept import Kept
+from gradledger.runtime.loaders import Loaders
+from gradledger.runtime.modules import Modules
+from gradledger.runtime.optimizers import Optimizers
+from gradledger.runtime.patches import Patches
+from gradledger.runtime.places import Places
+from gradledger.runtime.precision import Precision
+from gradledger.runtime.replicas import Replicas
+from gradledger.runtime.sampling import Sampling
+from gradledger.runtime.scalers import Scalers
+from gradledger.runtime.schedulers import Schedulers
+from gradledger.runtime.steppers import Steppers
+
+RaiseOn = Literal["error", "warning"]
+
+
+class Audit:
+    """The books of everything that happens between entering and leaving it."""
+
+    def __init__(
+        self,
+        *,
+        raise_on: RaiseOn | None = None,
+        record: str | os.PathLike[str] | None = None,
+        sample: int | None = None,
+        main: str | os.PathLike[str] | None = None,
+    ) -> None:
+        if raise_on not in (None, "error", "warning"):
+            raise OptionError(f"raise_on must be 'error' or 'warning', got {raise_on!r}")
+        if sample is not None and sample < 1:
+            raise OptionError(f"sample must be at least 1, got {sample}. 1 audits every step.")
+        self._raises = {
+            None: frozenset[Severity](),
+            "error": frozenset({Severity.ERROR}),
+            "warning": frozenset({Severity.ERROR, Severity.WARNING}),
+        }[raise_on]
+        self._record = record
+        self._sample = sample
+        self._main = None if main is None else os.fspath(main)
+        self._book = Book(judge, yields_to=YIELDS_TO)
+        self.journal = Journal(self._book, Places(self._main))
+        self._patches = Patches()
+        self._recorder: Recorder | None = None
+        self._started = self._ended = 0.0
+
+    # Entering and leaving
+
+    def __enter__(self) -> Audit:
+        if self._started:
+            raise OptionError("an audit is entered once. Make another one with audit().")
+        self._started = monotonic()
+        if self._record is not None:
+            self._recorder = Recorder(self._record, run=_run_info(self._main))
+            self.journal.heard.append(self._record_event)
+        if self._raises:
+            self.journal.heard.append(self._raise)
+        try:
+            self._watch(self._patches)
+        except BaseException:
+            self._patches.close()
+            raise
+        return self
+
+    def _watch(self, patches: Patches) -> None:
+        journal = self.journal
+        kept, self.replicas, precision = Kept(journal), Replicas(journal), Precision(journal)
+        backwards = Backwards(journal, kept, self.replicas)
+        self.optimizers = optimizers = Optimizers(journal, backwards, precision)
+        loaders = Loaders(journal)
+        backwards.deposited.append(precision.deposited)
+        optimizers.stepped.append(lambda step: self.replicas.stepped(step.at))
+        if self._sample is not None and self._sample > 1:
+            Sampling(journal, optimizers, self._sample)
+        for watcher in (
+            backwards,
+            optimizers,
+            precision,
+            Clears(journal, backwards, optimizers),
+            Scalers(journal, optimizers),
+            Schedulers(journal, optimizers),
+            Clips(journal),
+            loaders,
+            Modules(journal),
+            self.replicas,
+            ByHand(journal, backwards),
+            Faults(journal),
+            Accelerate(journal, backwards, loaders),
+            Steppers(journal, optimizers),
+        ):
+            watcher.watch(patches)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            self._patches.close()
+            if not isinstance(error, LawBroken):
+                self._close(error)
+        finally:
+            self.journal.asleep = self.journal.closed = True
+            self._ended = monotonic()
+            if self._recorder is not None:
+                self._recorder.close()
+
+    def _close(self, error: BaseException | None) -> None:
+        """The end of the run; before it the reason, if that was a gradient that is not there."""
+        journal = self.journal
+        if journal.closed:  # in a forked child
+            return
+        journal.asleep = False
+        at = journal.places.here()
+        crashed = error is not None and not (isinstance(error, SystemExit) and not error.code)
+        if error is not None and crashed:
+            at = journal.places.in_traceback(error.__traceback__) or at
+            self._explain(error, at)
+        self._raises = frozenset()
+        journal.post(RunEnd(at, crashed=crashed))
+
+    def _explain(self, error: BaseException, at: Place) -> None:
+        journal, cells = self.journal, self.journal.cells
+        if not isinstance(error, AttributeError | TypeError) or "NoneType" not in str(error):
+            return
+        if ".grad" in journal.places.source(at.path).text_at(at.line):
+            states = zip(cells.names, cells.look(), strict=True)
+            missing = frozenset(name for name, state in states if state is None)
+            if missing:
+                journal.post(Read(at, missing, needed=True))
+
+    # Listening
+
+    def _record_event(self, event: Event, findings: tuple[Finding, ...]) -> None:
+        assert self._recorder is not None
+        self._recorder.record(event)
+        for finding in findings:
+            self._recorder.note_finding(finding)
+            for place in finding.places:
+                self._recorder.source(place.path, self.journal.places.source(place.path).text)
+
+    def _raise(self, event: Event, findings: tuple[Finding, ...]) -> None:
+        for finding in findings:
+            rule = find(finding.rule)
+            if rule.severity in self._raises and finding in self._book.findings:
+                raise LawBroken(_message(finding), finding)
+
+    # Asking
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """One per fault and place, the worst first."""
+        order = list(Severity)
+
+        def badness(finding: Finding) -> tuple[int, tuple[str, int, int], str]:
+            severity = find(finding.rule).severity
+            return order.index(severity), finding.at.sort_key, finding.rule
+
+        return tuple(sorted(self._book.findings, key=badness))
+
+    @property
+    def tally(self) -> Tally:
+        """What was deposited, spent, lost and wasted."""
+        return self._book.tally
+
+    def verdict(self, subject: str) -> Verdict:
+        """All that there is to say."""
+        journal = self.journal
+        places = {place.path for finding in self.findings for place in finding.places}
+        counts: dict[Place, dict[type, int]] = {}
+        for event, count in self.journal.occurrences.items():
+            kinds = counts.setdefault(event.at, {})
+            kinds[type(event)] = kinds.get(type(event), 0) + count
+        return Verdict(
+            subject,
+            self.findings,
+            self.tally,
+            len(self.journal.owned),
+            {place: max(kinds.values()) for place, kinds in counts.items()},
+            {path: self.journal.places.source(path).text for path in places},
+            (self._ended or monotonic()) - self._started,
+            trouble=repr(journal.failure) if journal.failure is not None else "",
+        )
+
+
+def audit(
+    *,
+    raise_on: RaiseOn | None = None,
+    record: str | os.PathLike[str] | None = None,
+    sample: int | None = None,
+) -> Audit:
+    """Keeps the books on all that torch does inside: `with gradledger.audit() as book:`.
+
+    `book.findings` has what broke a law. With `raise_on="error"` (or `"warning"`), the line that
+    breaks one raises `LawBroken` there and then. `record` writes the run to a file. `sample=N`
+    audits the first steps, and every Nth after that.
+    """
+    return Audit(raise_on=raise_on, record=record, sample=sample)
+
+
+def _message(finding: Finding) -> str:
+    rule = find(finding.rule)
+    seen = [f"{e.what} {e.at or e.note}" for e in finding.evidence]
+    told = "; ".join([finding.detail, *seen])
+    return f"{finding.at}: {rule.code} {rule.name}: {rule.says} ({told}). To mend it, {rule.fix}."
+
+
+def _run_info(main: str | None) -> RunInfo:
+    import platform
+
+    import torch
+
+    from gradledger import __version__
+
+    script = main or (sys.argv[0] if sys.argv else "")
+    versions = {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "gradledger": __version__,
+    }
+    return RunInfo(
+        script,
+        tuple(sys.argv[1:]),
+        versions,
+        int(os.environ.get("RANK", "0")),
+        int(os.environ.get("WORLD_SIZE", "1")),
+        os.environ.get("TORCHELASTIC_RUN_ID", ""),
+    )

@@ -1,0 +1,255 @@
+"""Watches backward passes: what each really put into which cells."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.compiler import is_compiling
+
+from gradledger.ledger.events import NO_CELLS, Backward, CellNames, Clear, Read
+from gradledger.ledger.places import Place
+from gradledger.runtime import weights
+from gradledger.runtime.cells import Slots, State
+from gradledger.runtime.finiteness import all_finite, finite
+from gradledger.runtime.graphs import leaves, nodes, tensors
+from gradledger.runtime.journal import Journal
+from gradledger.runtime.kept import Kept
+from gradledger.runtime.patches import Function, Patches
+from gradledger.runtime.replicas import Replicas
+from gradledger.runtime.sites import Site
+from gradledger.runtime.unfailing import unfailing
+from gradledger.runtime.weights import Loss
+
+
+class Pass:
+    """One backward pass, from its call to its end."""
+
+    def __init__(
+        self, site: Site, roots: list[Tensor], loss: Loss, *, retain: bool, create: bool
+    ) -> None:
+        self.site = site
+        self.roots = roots
+        self.loss = loss
+        self.retain = retain
+        self.create = create
+        """Gradients get a graph of their own, and each deposit a new tensor."""
+        self.partial = True
+        """Until it has ended well."""
+        self.reached: frozenset[int] | None = None
+        """The slots that its graph ends in, where that was looked up."""
+        self.walked: frozenset[Place] = frozenset()
+        self.told = False
+        """A part of what it deposited was told already, because a hook spent that."""
+
+
+class Backwards:
+    """Writes a `Backward` for each pass, with the cells that it put something into."""
+
+    def __init__(self, journal: Journal, kept: Kept, replicas: Replicas) -> None:
+        self.journal = journal
+        self.kept = kept
+        self.replicas = replicas
+        self.scalers_exist = False
+        self.framework: Callable[[Loss], Loss] | None = None
+        """What a framework, whose own `backward` is running, makes of a loss."""
+        self.deposited: list[Callable[[Pass, Slots], None]] = []
+        """Told of each deposit."""
+        self.latest: CellNames = NO_CELLS
+        """What the latest pass put something into."""
+        self._sites: dict[Place, Site] = {}
+        self._bad: set[int] = set()
+        """Slots that hold a NaN or an Inf."""
+        self._running: dict[int, Pass] = {}
+        """The pass of each thread that is in one."""
+        self._threads: set[int] = set()
+
+    def watch(self, patches: Patches) -> None:
+        """Audit every backward pass until the patches are closed."""
+        patches.everywhere(torch.autograd, "backward", self._around)
+
+    def _around(self, real: Function) -> Function:
+        journal = self.journal
+
+        def backward(tensors_: Any, *args: Any, **kwargs: Any) -> None:
+            if is_compiling() or journal.asleep or journal.work.depth:
+                # The last: a checkpoint's own pass, inside another one.
+                real(tensors_, *args, **kwargs)
+                return
+            if not isinstance(tensors_, Tensor | list | tuple):
+                tensors_ = list(tensors_)
+            this = self._begin(tensors_, args, kwargs)
+            if this is None:
+                real(tensors_, *args, **kwargs)
+                return
+            work, thread = journal.work, threading.get_ident()
+            self._running[thread] = this
+            work.depth += 1
+            try:
+                real(tensors_, *args, **kwargs)
+                this.partial = False
+                self.kept.ended()
+            except RuntimeError as error:
+                self._refused(this, error)
+                raise
+            finally:
+                work.depth -= 1
+                del self._running[thread]
+                self._end(this)
+
+        return backward
+
+    # Before
+
+    @unfailing
+    def _begin(self, tensors_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Pass:
+        at = self.journal.arrive()
+        site = self._sites.get(at)
+        if site is None:
+            site = self._sites[at] = Site(at)
+        site.new_pass()
+        roots = [tensors_] if isinstance(tensors_, Tensor) else list(tensors(tensors_))
+        retain, create = _keeps(args, kwargs)
+        this = Pass(site, roots, self._weigh(site, roots), retain=retain, create=create)
+        self._threads.add(threading.get_ident())
+        this.walked = site.walked
+        if site.walks(retain=retain) or len(self._threads) > 1:
+            self._walk(this, at)
+        root = roots[0].grad_fn if roots else None
+        if root is not None:
+            self.kept.begin(site, root)
+        return this
+
+    def _weigh(self, site: Site, roots: list[Tensor]) -> Loss:
+        if len(roots) != 1 or not (site.weighs or self.scalers_exist or self.framework):
+            return site.unread
+        loss = weights.read(roots[0])
+        return loss if self.framework is None else self.framework(loss)
+
+    def _walk(self, this: Pass, at: Place) -> None:
+        """Look at the whole graph: the leaves that it ends in, and graphs from before."""
+        graph = nodes(this.roots)
+        ends = leaves(this.roots, graph)
+        self.journal.meet(ends, at)
+        slots = (self.journal.cells.slot(leaf) for leaf in ends)
+        this.reached = frozenset(slot for slot in slots if slot is not None)
+        this.site.reaches_inputs = any(not isinstance(leaf, nn.Parameter) for leaf in ends)
+        this.walked = self.kept.walk(this.site, graph, retain=this.retain)
+
+    # After
+
+    @unfailing
+    def _refused(self, this: Pass, error: RuntimeError) -> None:
+        this.walked |= self.kept.refused(error, this.roots)
+
+    @unfailing
+    def _end(self, this: Pass) -> None:
+        self._tell(this)
+        this.roots.clear()
+
+    @unfailing
+    def tell_so_far(self) -> None:
+        """A hook of the pass that is running is about to use what arrived so far."""
+        running = self._running.get(threading.get_ident())
+        if running is not None:
+            running.partial = False
+            self._tell(running)
+            running.partial = running.told = True
+
+    def _tell(self, this: Pass) -> None:
+        journal, cells = self.journal, self.journal.cells
+        now = cells.look()
+        slots, names = cells.changed(now)
+        if len(self._threads) > 1 and this.reached is not None:
+            # What other threads did meanwhile is theirs to tell.
+            slots = tuple(slot for slot in slots if slot in this.reached)
+            names = frozenset(cells.names[slot] for slot in slots)
+        before = cells.seen
+        if any(before[slot] for slot in slots):
+            slots, names = self._only_deposits(slots, names, before, now, this)
+        for slot in slots:
+            before[slot] = now[slot]
+        if this.told and not slots:
+            return
+        self.latest = names
+        bad = self._non_finite(slots)
+        event = journal.made(
+            Backward,
+            this.site.at,
+            names,
+            this.loss.weight,
+            this.loss.scaler,
+            bad,
+            this.partial,
+            self.replicas.local,
+            this.retain,
+            this.walked,
+        )
+        journal.post(event)
+        for hear in self.deposited:
+            hear(this, slots)
+        if self.replicas.pending:
+            self.replicas.after(this.site.at, names, partial=this.partial)
+        if this.site.reaches_inputs and names:
+            # A pass that also reaches an input may be made for that input's gradient.
+            journal.post(journal.made(Read, this.site.at, names))
+
+    def _only_deposits(
+        self, slots: Slots, names: CellNames, before: list[State], now: list[State], this: Pass
+    ) -> tuple[Slots, CellNames]:
+        """Tell the clears that nobody saw: a gradient that is another tensor was cleared first."""
+        cells = self.journal.cells
+        cleared, deposits = [], []
+        for slot in slots:
+            old, new = before[slot], now[slot]
+            if old is not None and (new is None or (new[0] != old[0] and not this.create)):
+                cleared.append(slot)
+                self._bad.discard(slot)
+            if new is not None:
+                deposits.append(slot)
+        if cleared:
+            lost = frozenset(cells.names[slot] for slot in cleared)
+            self.journal.post(Clear(this.site.at, lost))
+            for slot in cleared:
+                before[slot] = None
+        if len(deposits) == len(slots):
+            return slots, names
+        return tuple(deposits), frozenset(cells.names[slot] for slot in deposits)
+
+    def _non_finite(self, slots: Slots) -> CellNames:
+        """The cells that this pass brought a NaN or an Inf into."""
+        cells = self.journal.cells
+        grads = [leaf.grad for slot in slots if (leaf := cells.leaf(slot)) is not None]
+        if all_finite([grad for grad in grads if grad is not None]):
+            return NO_CELLS
+        bad = {
+            slot
+            for slot in slots
+            if (leaf := cells.leaf(slot)) is not None
+            and leaf.grad is not None
+            and not finite(leaf.grad)
+        }
+        new = bad - self._bad
+        self._bad |= bad
+        return frozenset(cells.names[slot] for slot in new)
+
+    def cleared(self, slots: Iterable[int]) -> None:
+        """These cells hold nothing any more."""
+        if self._bad:
+            self._bad.difference_update(slots)
+
+    def stepped(self) -> None:
+        """An optimizer has stepped: windows begin anew."""
+        self.kept.windows += 1
+        for site in self._sites.values():
+            site.since_step = 0
+
+
+def _keeps(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bool, bool]:
+    """Does the call keep its graph, and does it make one of the gradients?"""
+    given = dict(zip(("grad_tensors", "retain_graph", "create_graph"), args, strict=False)) | kwargs
+    retain, create = given.get("retain_graph"), bool(given.get("create_graph", False))
+    return create if retain is None else bool(retain), create

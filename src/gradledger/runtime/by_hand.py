@@ -1,0 +1,223 @@
+"""Watches code that works on gradients itself: reads, clears, divides, spends them."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import Any
+
+from torch import Tensor
+from torch.overrides import get_default_nowrap_functions
+
+from gradledger.ledger.events import BY_HAND, Clear, Edit, Event, Read, Step
+from gradledger.ledger.places import Place
+from gradledger.runtime.backwards import Backwards
+from gradledger.runtime.cells import State, grad_of, look_at
+from gradledger.runtime.journal import Journal
+from gradledger.runtime.patches import Patches
+from gradledger.runtime.samples import Sample, edit_between, sample
+from gradledger.runtime.unfailing import unfailing
+
+Done = tuple[str, Place, float | None]
+"""What was done, where, and by what factor."""
+
+
+class Touch:
+    """Code has taken a gradient into its hands: how things were just before."""
+
+    def __init__(self, at: Place, leaf: Tensor, state: State, grad: Tensor, owned: bool) -> None:
+        self.at = at
+        self.state = state
+        self.grad = sample(grad)
+        # Only who has no optimizer updates parameters by hand.
+        self.value = None if owned else sample(leaf)
+
+
+class ByHand:
+    """Writes `Read`, `Edit`, and `Clear` and `Step` by hand.
+
+    It has to look at every use of `.grad`, so it begins only where the program's own source
+    mentions one.
+    """
+
+    def __init__(self, journal: Journal, backwards: Backwards) -> None:
+        self.journal = journal
+        self.backwards = backwards
+        self.watching = False
+        self._touches: dict[int, Touch] = {}
+        self._done: list[tuple[Done, set[str]]] = []
+        """What was done, in order, with the cells it was done to."""
+
+    def watch(self, patches: Patches) -> None:
+        """Audit `.grad` until the patches are closed, from when it is needed."""
+        self._patches = patches
+        self.journal.settlers.append(self._settle)
+        self.journal.imported.append(self.begin_if_needed)
+
+    def begin_if_needed(self) -> None:
+        """Does some file of the program's mention a `.grad`?"""
+        places = self.journal.places
+        if self.watching or not any(places.source(path).mentions_grad for path in users(places)):
+            return
+        self.watching = True
+        get_default_nowrap_functions()  # torch remembers the getter that it sees first
+        real: Any = Tensor.grad
+        watched = property(self._getter(real.__get__), self._setter(real.__set__), real.__delete__)
+        self._patches.set(Tensor, "grad", watched)
+
+    # Uses
+
+    def _getter(self, real: Any) -> Any:
+        journal, is_users = self.journal, self.journal.places.is_users
+
+        def get(tensor: Tensor) -> Tensor | None:
+            grad: Tensor | None = real(tensor)
+            if grad is not None:
+                frame = sys._getframe(1)
+                if is_users(frame.f_code) and self._listening(journal):
+                    self._taken(tensor, grad, frame)
+            return grad
+
+        return get
+
+    def _setter(self, real: Any) -> Any:
+        journal, is_users = self.journal, self.journal.places.is_users
+
+        def set_(tensor: Tensor, value: Tensor | None) -> None:
+            frame = sys._getframe(1)
+            if not is_users(frame.f_code) or not self._listening(journal):
+                real(tensor, value)
+                return
+            before = self._before_set(tensor)
+            real(tensor, value)
+            self._set(tensor, frame, before, value)
+
+        return set_
+
+    @unfailing
+    def _before_set(self, tensor: Tensor) -> Sample | None:
+        """What the gradient was, also before it was worked on in the same statement."""
+        slot = self.journal.cells.slot(tensor)
+        if slot is None:
+            return None
+        old, touch = grad_of(tensor), self._touches.pop(slot, None)
+        if touch is not None:
+            self._resolve_value(slot, touch)
+            return touch.grad
+        return None if old is None else sample(old)
+
+    @staticmethod
+    def _listening(journal: Journal) -> bool:
+        return not (journal.asleep or journal.work.depth or journal.work.hushed)
+
+    @unfailing
+    def _taken(self, tensor: Tensor, grad: Tensor, frame: FrameType) -> None:
+        journal = self.journal
+        spot = journal.places.spot(frame)
+        source = journal.places.source(spot.place.path)
+        uses_value = spot.end not in source.changed_or_asked
+        slot = journal.cells.slot(tensor)
+        if slot is None:
+            # An input, or a tensor that retains its gradient: the latest backward was for it.
+            if uses_value and self.backwards.latest:
+                journal.post(journal.made(Read, spot.place, self.backwards.latest))
+            return
+        if (touch := self._touches.get(slot)) is not None:
+            if touch.at == spot.place:
+                return
+            self._resolve(slot)
+        if uses_value:
+            self._note(("read", spot.place, None), slot)
+        state = look_at(tensor)
+        owned = slot in journal.owned
+        self._touches[slot] = Touch(spot.place, tensor, state, grad, owned)
+        journal.unsettled = True
+
+    @unfailing
+    def _set(
+        self, leaf: Tensor, frame: FrameType, before: Sample | None, value: Tensor | None
+    ) -> None:
+        cells, at = self.journal.cells, self.journal.places.spot(frame).place
+        slot = cells.slot(leaf)
+        if slot is None:
+            return
+        cells.seen[slot] = look_at(leaf)
+        if value is None:
+            if before is not None:
+                self._note(("clear", at, None), slot)
+            return
+        kind, factor = ("change", None) if before is None else edit_between(before, sample(value))
+        done: str = kind
+        if kind == "change":
+            done = "assign" if bool(value.detach().any()) else "zero"
+        if done != "same":
+            self._note((done, at, factor), slot)
+
+    # What became of it
+
+    def _resolve(self, slot: int) -> None:
+        """Tell what was done to a gradient since it was taken."""
+        touch, cells = self._touches.pop(slot), self.journal.cells
+        leaf = cells.leaf(slot)
+        if leaf is None:
+            return
+        self._resolve_value(slot, touch)
+        state, grad = look_at(leaf), grad_of(leaf)
+        if grad is None:
+            self._note(("clear", touch.at, None), slot)
+        else:
+            kind, factor = edit_between(touch.grad, sample(grad))
+            if kind == "same" and state != touch.state and touch.state and not bool(grad.any()):
+                text = self.journal.places.source(touch.at.path).text_at(touch.at.line)
+                kind = "zero" if "zero" in text else "same"
+            if kind != "same":
+                self._note((kind, touch.at, factor), slot)
+        cells.seen[slot] = state
+
+    def _resolve_value(self, slot: int, touch: Touch) -> None:
+        leaf = self.journal.cells.leaf(slot)
+        if touch.value is None or leaf is None or slot in self.journal.owned:
+            return
+        if edit_between(touch.value, sample(leaf))[0] != "same":
+            self._note(("spend", touch.at, None), slot)
+
+    def _settle(self, at: Place) -> None:
+        for slot in list(self._touches):
+            self._resolve(slot)
+        done, self._done = self._done, []
+        for (kind, place, factor), names in done:
+            self.journal.post(self._event(kind, place, factor, frozenset(names)))
+
+    def _event(self, kind: str, at: Place, factor: float | None, cells: frozenset[str]) -> Event:
+        made = self.journal.made
+        match kind:
+            case "read":
+                return made(Read, at, cells)
+            case "clear" | "zero":
+                return made(Clear, at, cells, kind == "clear")
+            case "spend":
+                return made(Step, at, BY_HAND, cells)
+            case _:
+                return made(Edit, at, cells, kind, factor)
+
+    def _note(self, done: Done, slot: int) -> None:
+        """One entry for a loop over parameters, not one for each; in order for each cell."""
+        self.journal.unsettled = True
+        name = self.journal.cells.names[slot]
+        for known, names in reversed(self._done):
+            if name in names:
+                break
+            if known == done:
+                names.add(name)
+                return
+        self._done.append((done, {name}))
+
+
+def users(places: Any) -> list[str]:
+    """The files of the program that are loaded."""
+    found = list(places.met)
+    for module in list(sys.modules.values()):
+        path = getattr(module, "__file__", None)
+        if isinstance(path, str) and path.endswith(".py") and places.is_users_file(path):
+            found.append(path)
+    return list(dict.fromkeys(found))

@@ -1,0 +1,210 @@
+"""The leaves that have been met: their names, and what their `.grad` looked like last."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from operator import ne
+
+import torch
+from torch import Tensor, nn
+
+from gradledger.ledger.events import NO_CELLS, CellNames, Traits
+from gradledger.runtime.places import Places
+
+State = tuple[int, int] | None
+"""Identity and version of a gradient; None where there is none. Holds nothing alive."""
+
+Slots = tuple[int, ...]
+"""Positions of leaves in the list of all."""
+
+MOST = 100
+"""Items and attributes of a variable that are looked through for modules."""
+
+LOW_PRECISION = (torch.bfloat16, torch.float16)
+
+grad_of: Callable[[Tensor], Tensor | None] = vars(torch._C.TensorBase)["grad"].__get__
+"""Reads `.grad`, also while the attribute is watched."""
+
+
+class Cells:
+    """Every leaf by its slot. Leaves are not kept alive: a slot whose leaf died is used again."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._refs: list[weakref.ref[Tensor]] = []
+        self._slots: dict[int, int] = {}
+        self._free: list[int] = []
+        self.names: list[str] = []
+        self.seen: list[State] = []
+        """What each gradient looked like when it was looked at last."""
+        self.died: list[int] = []
+        """Slots whose leaf has died since somebody asked."""
+        self._like: Counter[str] = Counter()
+        self._taken: set[str] = set()
+        self._sets: dict[tuple[bool, ...], tuple[Slots, CellNames]] = {}
+        self._named: dict[Slots, CellNames] = {}
+
+    # Meeting
+
+    def slot(self, leaf: Tensor) -> int | None:
+        """The leaf's slot, if it has been met."""
+        slot = self._slots.get(id(leaf))
+        return slot if slot is not None and self._refs[slot]() is leaf else None
+
+    def meet(self, leaves: Iterable[Tensor]) -> list[int]:
+        """Give each leaf that is new a slot and a name; the slots of the new ones."""
+        new = [leaf for leaf in dict.fromkeys(leaves) if self.slot(leaf) is None]
+        if not new:
+            return []
+        spelled = self._spelled({id(leaf) for leaf in new})
+        return [self._add(leaf, spelled.get(id(leaf))) for leaf in new]
+
+    def _add(self, leaf: Tensor, wanted: str | None) -> int:
+        if wanted is None or wanted in self._taken:
+            kind = wanted or ("parameter" if isinstance(leaf, nn.Parameter) else "leaf")
+            while wanted is None or wanted in self._taken:
+                self._like[kind] += 1
+                wanted = f"{kind}-{self._like[kind]}"
+        slot = self._free.pop() if self._free else len(self._refs)
+        ref = weakref.ref(leaf, partial(self._mourn, slot))
+        state = look_at(leaf)
+        if slot == len(self._refs):
+            self._refs.append(ref)
+            self.names.append(wanted)
+            self.seen.append(state)
+        else:
+            self._refs[slot], self.names[slot], self.seen[slot] = ref, wanted, state
+        self._slots[id(leaf)] = slot
+        self._taken.add(wanted)
+        self._sets.clear()
+        self._named.clear()
+        return slot
+
+    def _mourn(self, slot: int, _: object) -> None:
+        self.died.append(slot)
+
+    def bury(self) -> CellNames:
+        """The names of those that have died; from now on, others may bear them."""
+        if not self.died:
+            return NO_CELLS
+        buried: set[str] = set()
+        while self.died:
+            slot = self.died.pop()
+            buried.add(self.names[slot])
+            self.seen[slot] = None
+            self._free.append(slot)
+        self._taken -= buried
+        self._like.clear()
+        self._slots = {known: slot for known, slot in self._slots.items() if slot not in self._free}
+        return frozenset(buried)
+
+    def _spelled(self, wanted: set[int]) -> dict[int, str]:
+        """`model.fc.weight`: as the program would call it, the innermost frame first."""
+        found: dict[int, str] = {}
+        spaces = [frame.f_locals for frame in self._places.frames(sys._getframe(1))]
+        for space in spaces:
+            for variable, value in list(space.items()):
+                for prefix, module in _modules(variable, value):
+                    for name, parameter in module.named_parameters():
+                        if id(parameter) in wanted:
+                            found.setdefault(id(parameter), f"{prefix}.{name}")
+        # Modules first: the `p` of a loop over parameters says nothing.
+        for space in spaces:
+            for variable, value in list(space.items()):
+                if id(value) in wanted:
+                    found.setdefault(id(value), variable)
+        return found
+
+    # Asking
+
+    def leaf(self, slot: int) -> Tensor | None:
+        """The leaf itself, if it lives."""
+        return self._refs[slot]()
+
+    def names_of(self, slots: Slots) -> CellNames:
+        """The names in these slots; the same set each time."""
+        known = self._named.get(slots)
+        if known is None:
+            if len(self._named) > 1000:
+                self._named.clear()
+            known = self._named[slots] = frozenset(self.names[slot] for slot in slots)
+        return known
+
+    def named(self, leaves: Iterable[Tensor]) -> CellNames:
+        """The names of those that have been met."""
+        slots = (self.slot(leaf) for leaf in leaves)
+        return frozenset(self.names[slot] for slot in slots if slot is not None)
+
+    def holding(self, grads: Iterable[Tensor]) -> CellNames:
+        """The cells that hold these gradients."""
+        wanted = {id(grad) for grad in grads}
+        return frozenset(
+            name
+            for name, state in zip(self.names, self.look(), strict=True)
+            if state is not None and state[0] in wanted
+        )
+
+    # Looking
+
+    def look(self) -> list[State]:
+        """What each gradient looks like now."""
+        return [
+            None
+            if (leaf := ref()) is None or (grad := grad_of(leaf)) is None
+            else (id(grad), grad._version)
+            for ref in self._refs
+        ]
+
+    def changed(self, now: list[State]) -> tuple[Slots, CellNames]:
+        """Those that look different from when they were looked at last."""
+        mask = tuple(map(ne, self.seen, now))
+        known = self._sets.get(mask)
+        if known is None:
+            if len(self._sets) > 1000:
+                self._sets.clear()
+            slots = tuple(slot for slot, differs in enumerate(mask) if differs)
+            known = self._sets[mask] = slots, self.names_of(slots)
+        return known
+
+
+def look_at(leaf: Tensor) -> State:
+    """What one gradient looks like now."""
+    grad = grad_of(leaf)
+    return None if grad is None else (id(grad), grad._version)
+
+
+def traits(leaf: Tensor) -> Traits:
+    """What a cell is."""
+    grad = grad_of(leaf)
+    if grad is not None:
+        dtype: torch.dtype = grad.dtype
+    else:
+        dtype = getattr(leaf, "grad_dtype", None) or leaf.dtype
+    return Traits(
+        parameter=isinstance(leaf, nn.Parameter),
+        frozen=not leaf.requires_grad,
+        low_precision=dtype in LOW_PRECISION,
+    )
+
+
+def _modules(variable: str, value: object) -> Iterator[tuple[str, nn.Module]]:
+    """The modules that a variable is, or has as attributes or items."""
+    if isinstance(value, nn.Module):
+        yield variable, value
+        return
+    attributes = getattr(value, "__dict__", None)
+    if isinstance(value, dict):
+        parts = ((f"{variable}[{key!r}]", part) for key, part in list(value.items())[:MOST])
+    elif isinstance(value, list | tuple):
+        parts = ((f"{variable}[{number}]", part) for number, part in enumerate(value[:MOST]))
+    elif isinstance(attributes, dict) and not isinstance(value, type):
+        parts = ((f"{variable}.{name}", part) for name, part in list(attributes.items())[:MOST])
+    else:
+        return
+    for name, part in parts:
+        if isinstance(part, nn.Module):
+            yield name, part

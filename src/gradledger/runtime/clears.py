@@ -1,0 +1,116 @@
+"""Watches `zero_grad`, of optimizers and of modules."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from types import FrameType
+from typing import Any
+
+from torch import Tensor, nn
+from torch.compiler import is_compiling
+from torch.optim.optimizer import Optimizer
+
+from gradledger.ledger.events import Clear, Read
+from gradledger.ledger.places import Place
+from gradledger.runtime.backwards import Backwards
+from gradledger.runtime.cells import State, look_at
+from gradledger.runtime.finiteness import all_finite
+from gradledger.runtime.journal import Journal
+from gradledger.runtime.optimizers import Optimizers, inner
+from gradledger.runtime.patches import Function, Patches, definers
+from gradledger.runtime.unfailing import unfailing
+
+
+class Clears:
+    """Writes a `Clear` for what a call really cleared."""
+
+    def __init__(self, journal: Journal, backwards: Backwards, optimizers: Optimizers) -> None:
+        self.journal = journal
+        self.backwards = backwards
+        self.optimizers = optimizers
+
+    def watch(self, patches: Patches) -> None:
+        """Audit `zero_grad` until the patches are closed."""
+        for optimizer in definers(Optimizer, "zero_grad"):
+            patches.around(optimizer, "zero_grad", self._around)
+        patches.around(nn.Module, "zero_grad", self._around)
+
+    def _around(self, real: Function) -> Function:
+        journal = self.journal
+
+        def zero_grad(holder: Any, *args: Any, **kwargs: Any) -> Any:
+            work = journal.work
+            if is_compiling() or journal.asleep or work.hushed:
+                return real(holder, *args, **kwargs)
+            if work.depth:
+                self.backwards.tell_so_far()
+                if work.depth > 1:
+                    return real(holder, *args, **kwargs)
+            begun = self._begin(holder)
+            if begun is None:
+                return real(holder, *args, **kwargs)
+            work.depth += 1
+            try:
+                return real(holder, *args, **kwargs)
+            finally:
+                work.depth -= 1
+                self._tell(*begun)
+
+        return zero_grad
+
+    @unfailing
+    def _begin(self, holder: Any) -> tuple[Iterable[int], Place]:
+        at, slots = self.journal.arrive(), self._slots(holder)
+        if self._something_unspent():
+            self._excuse(slots, at)
+        return slots, at
+
+    def _slots(self, holder: Any) -> Iterable[int]:
+        if isinstance(holder, Optimizer):
+            return self.optimizers.known(inner(holder)).slots
+        cells = self.journal.cells
+        slots = (cells.slot(parameter) for parameter in holder.parameters())
+        return [slot for slot in slots if slot is not None]
+
+    @unfailing
+    def _tell(self, slots: Iterable[int], at: Place) -> None:
+        journal, cells = self.journal, self.journal.cells
+        before = cells.seen
+        to_none, to_zeros = [], []
+        for slot in slots:
+            leaf = cells.leaf(slot)
+            state: State = None if leaf is None else look_at(leaf)
+            if state is None:
+                to_none.append(slot)
+            elif state != before[slot] or _zeros(leaf):
+                to_zeros.append(slot)
+            before[slot] = state
+        for cleared, none in ((to_none, True), (to_zeros, False)):
+            if cleared:
+                self.backwards.cleared(cleared)
+                journal.post(journal.made(Clear, at, cells.names_of(tuple(cleared)), none))
+
+    # Where to clear unspent gradients is right
+
+    def _something_unspent(self) -> bool:
+        return any(cell.fresh for _, cell in self.journal.book.page.groups)
+
+    def _excuse(self, slots: Iterable[int], at: Place) -> None:
+        """Who drops what is not finite, or clears inside an optimizer's own method, is careful."""
+        cells = self.journal.cells
+        leaves = [leaf for slot in slots if (leaf := cells.leaf(slot)) is not None]
+        grads = [leaf.grad for leaf in leaves if leaf.grad is not None]
+        if _inside_optimizer(sys._getframe(4)) or not all_finite(grads):
+            self.journal.post(self.journal.made(Read, at, cells.named(leaves)))
+
+
+def _zeros(leaf: Tensor | None) -> bool:
+    return leaf is not None and leaf.grad is not None and not bool(leaf.grad.any())
+
+
+def _inside_optimizer(frame: FrameType | None) -> bool:
+    """Was the call made by a method of an optimizer other than `zero_grad` (SAM's `first_step`)?"""
+    while frame is not None and frame.f_code.co_name == "zero_grad":
+        frame = frame.f_back
+    return frame is not None and isinstance(frame.f_locals.get("self"), Optimizer)

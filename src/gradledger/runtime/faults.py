@@ -1,0 +1,147 @@
+"""Watches for exceptions that the program survives: they may have broken a window off."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import threading
+from types import CodeType, FrameType
+from typing import Any
+
+from gradledger.ledger.events import Backward, Batch, Clear, EpochEnd, Event, Fault
+from gradledger.ledger.places import Place
+from gradledger.runtime.by_hand import users
+from gradledger.runtime.journal import Journal
+from gradledger.runtime.patches import Patches
+
+_CONTROL_FLOW = (StopIteration, StopAsyncIteration, GeneratorExit)
+
+
+class Faults:
+    """Writes a `Fault` where an exception that was caught had broken an iteration off.
+
+    Python tells of exceptions only to who traces, so it begins only where the program's own source
+    could catch one and go on; and not at all where somebody else traces, such as a debugger.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        self._tracing = False
+        self._flying: dict[FrameType, tuple[BaseException, int]] = {}
+        """Frames that an exception is passing through, and the line where it entered."""
+        self._origin: tuple[BaseException | None, Place | None] = (None, None)
+        self._training: set[tuple[CodeType, int]] = set()
+        """Lines of running frames from which a backward was made."""
+        self._given_up: Place | None = None
+        """An exception was caught; whether it cost this batch its backward, what follows tells."""
+        self._deposits = 0
+        """Backward passes since the latest batch was drawn."""
+
+    def watch(self, patches: Patches) -> None:
+        """Follow the program until the patches are closed, from when it is needed."""
+        self._patches = patches
+        self.journal.imported.append(self.begin_if_needed)
+
+    def begin_if_needed(self) -> None:
+        """Could some file of the program's survive an exception?"""
+        places = self.journal.places
+        if self._tracing or sys.gettrace() is not None:
+            return
+        if not any(places.source(path).survives_exceptions for path in users(places)):
+            return
+        self._tracing = True
+        self.journal.foreseen.append(self._foresee)
+        running = list(places.frames(sys._getframe()))
+        self._patches.callback(self._end, running)
+        threading.settrace(self._enter)
+        sys.settrace(self._enter)
+        for frame in running:
+            frame.f_trace_lines, frame.f_trace = False, self._follow
+
+    def _end(self, running: list[FrameType]) -> None:
+        if sys.gettrace() == self._enter:
+            sys.settrace(None)
+        threading.settrace(None)
+        for frame in running:
+            if frame.f_trace == self._follow:
+                frame.f_trace, frame.f_trace_lines = None, True
+        self._flying.clear()
+
+    # Following
+
+    def _enter(self, frame: FrameType, event: str, arg: Any) -> Any:
+        if not self.journal.places.is_users(frame.f_code):
+            return None
+        frame.f_trace_lines = False
+        return self._follow
+
+    def _follow(self, frame: FrameType, event: str, arg: Any) -> Any:
+        if event == "exception":
+            if not isinstance(arg[1], _CONTROL_FLOW):
+                self._raised(frame, arg[1])
+        elif event == "return":
+            self._flying.pop(frame, None)
+        elif event == "line":
+            self._caught(frame)
+        return self._follow
+
+    def _raised(self, frame: FrameType, error: BaseException) -> None:
+        self._flying[frame] = (error, frame.f_lineno)
+        frame.f_trace_lines = True
+        if self._origin[0] is not error:
+            self._origin = (error, self.journal.places.spot(frame).place)
+
+    def _caught(self, frame: FrameType) -> None:
+        """The frame goes on behind the exception: somebody has caught it."""
+        flying = self._flying.get(frame)
+        if flying is None:
+            frame.f_trace_lines = False
+            return
+        error, line = flying
+        source = self.journal.places.source(frame.f_code.co_filename)
+        if not source.handler_of(line, frame.f_lineno):
+            return
+        del self._flying[frame]
+        frame.f_trace_lines = False
+        at = self._origin[1]
+        if self._origin[0] is not error or at is None:
+            return
+        self._origin = (None, None)
+        if self._trained_inside(source.tries_round(line), frame.f_code):
+            self.journal.post(Fault(at))
+        else:
+            self._given_up = at
+
+    def _trained_inside(self, tries: list[ast.stmt], code: CodeType) -> bool:
+        """Does one of these blocks make backward passes?"""
+        lines = [line for trained, line in self._training if trained is code]
+        return any(block.lineno <= line <= body_end(block) for block in tries for line in lines)
+
+    # Listening
+
+    def _foresee(self, event: Event) -> None:
+        match event:
+            case Backward():
+                self._deposits += 1
+                self._given_up = None
+                for frame in self.journal.places.frames(sys._getframe()):
+                    self._training.add((frame.f_code, frame.f_lineno))
+            case Clear():
+                # To clear up behind an exception is right, whatever was lost.
+                self._tell_given_up()
+            case Batch() | EpochEnd():
+                deposits, self._deposits = self._deposits, 0
+                if deposits:
+                    self._given_up = None
+                self._tell_given_up()
+
+    def _tell_given_up(self) -> None:
+        at, self._given_up = self._given_up, None
+        if at is not None:
+            self.journal.post(Fault(at))
+
+
+def body_end(block: ast.stmt) -> int:
+    """The last line of a block's body."""
+    body: list[ast.stmt] = getattr(block, "body", [])
+    return (body[-1].end_lineno or 0) if body else 0

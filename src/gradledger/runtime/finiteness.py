@@ -1,0 +1,36 @@
+"""Is a gradient finite? Asked after each backward, so it has to be cheap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+_ONE, _FOUND = torch.ones(()), torch.zeros(())
+
+
+def all_finite(grads: Sequence[Tensor]) -> bool:
+    """Has none of them a NaN or an Inf?
+
+    torch's own check for GradScaler looks at all of them in one call. It also multiplies, here by
+    one, which leaves every value as it is, bit for bit.
+    """
+    if not grads:
+        return True
+    if grads[0].requires_grad:  # a graph of gradients: nobody may touch its values
+        return all(map(finite, grads))
+    _FOUND.zero_()
+    try:
+        torch._amp_foreach_non_finite_check_and_unscale_(list(grads), _FOUND, _ONE)
+    except (RuntimeError, NotImplementedError):  # sparse, complex, on several devices
+        return all(map(finite, grads))
+    return not _FOUND.item()
+
+
+def finite(grad: Tensor) -> bool:
+    """The same for one, of any kind."""
+    values = grad.detach()
+    if values.layout != torch.strided:
+        values = values.coalesce().values() if values.is_sparse else values.to_dense()
+    return bool(torch.isfinite(values).all())

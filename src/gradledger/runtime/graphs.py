@@ -1,0 +1,64 @@
+"""Autograd graphs: the nodes behind a tensor, the leaves they end in, and notes on nodes.
+
+A note lives in the node's own metadata, so it goes when the graph goes and keeps nothing alive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
+
+from torch import Tensor
+from torch.autograd.graph import Node
+
+_OURS = "gradledger"
+
+MOST_NODES = 100_000
+"""A larger graph is looked at in part."""
+
+
+def nodes(roots: Iterable[Tensor], most: int = MOST_NODES) -> dict[Node, None]:
+    """Every node behind these tensors."""
+    found: dict[Node, None] = {}
+    waiting = [root.grad_fn for root in roots if root.grad_fn is not None]
+    while waiting and len(found) < most:
+        node = waiting.pop()
+        if node not in found:
+            found[node] = None
+            waiting += [behind for behind, _ in node.next_functions if behind is not None]
+    return found
+
+
+def leaves(roots: Iterable[Tensor], graph: Iterable[Node]) -> list[Tensor]:
+    """The leaves that a backward pass from the roots can reach, each once."""
+    found = [root for root in roots if root.is_leaf and root.requires_grad]
+    found += [node.variable for node in graph if hasattr(node, "variable")]
+    return list({id(leaf): leaf for leaf in found}.values())
+
+
+def note(node: Node | None, key: str, value: object) -> None:
+    """Put a note on a node. Leaves' nodes outlast graphs: none on those."""
+    if node is not None and not hasattr(node, "variable"):
+        _metadata(node).setdefault(_OURS, {})[key] = value
+
+
+def noted(node: Node, key: str) -> Any:
+    """What a node bears under this key, or None."""
+    ours = _metadata(node).get(_OURS)
+    return None if ours is None else ours.get(key)
+
+
+def _metadata(node: Node) -> dict[str, Any]:
+    metadata: Any = node.metadata  # a method to the type checker, a dict in truth
+    return cast("dict[str, Any]", metadata)
+
+
+def tensors(value: object) -> Iterator[Tensor]:
+    """The tensors in what somebody was given or gave back."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, dict):
+        yield from tensors(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from tensors(part)

@@ -1,0 +1,186 @@
+"""The journal: takes what watchers see, in the order in which it happened, into the book."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from gradledger.ledger.book import Book
+from gradledger.ledger.events import Declare, Event, Gone, Traits
+from gradledger.ledger.findings import Finding
+from gradledger.ledger.places import Place
+from gradledger.runtime.cells import Cells, traits
+from gradledger.runtime.places import Places
+from gradledger.runtime.roles import Roles
+
+E = TypeVar("E", bound=Event)
+
+MOST_EVENTS = 50_000
+"""Different events that are remembered, to be used again when they happen again."""
+
+
+class _Work(threading.local):
+    """What one thread is doing."""
+
+    depth = 0
+    """Watched calls that are running: what they do to gradients is not done by hand."""
+    hushed = False
+    """Somebody tells what happens: what is seen of it besides is no news."""
+
+
+class Journal:
+    """What all watchers share."""
+
+    def __init__(self, book: Book, places: Places) -> None:
+        self.book = book
+        self.places = places
+        self.cells = Cells(places)
+        self.roles = Roles()
+        self.work = _Work()
+        self.asleep = False
+        """Nobody watches: between two samples, in a forked child, or after the end."""
+        self.closed = False
+        """It will not wake again."""
+        self.failure: Exception | None = None
+        """The bug that ended the audit."""
+        self.unsettled = False
+        """Something waits to be told before whatever comes next."""
+        self.settlers: list[Callable[[Place], None]] = []
+        self.foreseen: list[Callable[[Event], None]] = []
+        """Told of each event just before it is entered."""
+        self.heard: list[Callable[[Event, tuple[Finding, ...]], None]] = []
+        """Told of each event, and of the findings that it added to."""
+        self.imported: list[Callable[[], None]] = []
+        """Told when modules were imported."""
+        self.owned: set[int] = set()
+        """Slots that some optimizer holds."""
+        self.occurrences: dict[Event, int] = {}
+        self._modules = 0
+        self._events: dict[tuple[Any, ...], Event] = {}
+        self._traits: dict[str, Traits] = {}
+        self._entering = threading.RLock()
+        _journals.add(self)
+
+    # Arriving
+
+    def arrive(self, *, outside: object = None) -> Place:
+        """A watched call begins: where it is, after all that happened before it is told."""
+        if len(sys.modules) != self._modules:
+            self._modules = len(sys.modules)
+            for notice in self.imported:
+                notice()
+        at = self.places.here(outside=outside)
+        if self.unsettled and not self.work.depth:
+            with self._entering:
+                self.settle(at)
+        return at
+
+    # Writing
+
+    def post(self, event: Event) -> None:
+        """Enter an event, after all that happened before it."""
+        if self.work.hushed or self.asleep:
+            return
+        with self._entering:
+            if self.unsettled or self.cells.died or self.roles.gone:
+                self.settle(event.at)
+            for foresee in self.foreseen:
+                foresee(event)
+            self._enter(event)
+
+    def made(self, kind: type[E], *fields: Any) -> E:
+        """The event with these fields; the same one, if it happened before."""
+        key = (kind, *fields)
+        known = self._events.get(key)
+        if known is None:
+            if len(self._events) >= MOST_EVENTS:
+                self._events.clear()
+            known = self._events[key] = kind(*fields)
+        return known  # type: ignore[return-value]
+
+    def settle(self, at: Place) -> None:
+        """Tell what has happened by itself: tensors died, code worked on gradients by hand."""
+        self.unsettled = False
+        for settler in self.settlers:
+            settler(at)
+        cells, optimizers = self.cells.bury(), self.roles.bury("optimizer")
+        if cells or optimizers:
+            for name in cells:
+                self._traits.pop(name, None)
+            self._enter(Gone(at, cells, optimizers))
+
+    def _enter(self, event: Event) -> None:
+        self.occurrences[event] = self.occurrences.get(event, 0) + 1
+        findings = self.book.post(event)
+        for hear in self.heard:
+            hear(event, findings)
+
+    def fail(self, error: Exception) -> None:
+        """We have a bug: say so at the end, and stay out of the program's way until then."""
+        self.asleep = self.closed = True
+        self.failure = self.failure or error
+
+    # Working
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """A watched call runs inside."""
+        work = self.work
+        work.depth += 1
+        try:
+            yield
+        finally:
+            work.depth -= 1
+
+    @contextmanager
+    def script_at_work(self) -> Iterator[None]:
+        """The watched call has called back: the program's own code runs inside (a closure)."""
+        work = self.work
+        before, work.depth = work.depth, 0
+        try:
+            yield
+        finally:
+            work.depth = before
+
+    # Who is who
+
+    def meet(self, leaves: Any, at: Place) -> None:
+        """Take leaves into the books, and tell what they are."""
+        if self.cells.died or self.roles.gone:
+            with self._entering:
+                self.settle(at)
+        if new := self.cells.meet(leaves):
+            self.declare(at, new)
+
+    def declare(self, at: Place, slots: Any) -> None:
+        """Tell what cells are, where that is new or has changed."""
+        changed: dict[Traits, set[str]] = {}
+        for slot in slots:
+            leaf, name = self.cells.leaf(slot), self.cells.names[slot]
+            if leaf is not None and self._traits.get(name) != (now := traits(leaf)):
+                self._traits[name] = now
+                changed.setdefault(now, set()).add(name)
+        for now, names in changed.items():
+            self.post(Declare(at, frozenset(names), now))
+
+    def name(self, role: str, player: object) -> str:
+        """What an optimizer, a scaler or a scheduler is called."""
+        return self.roles.name(role, player)
+
+
+_journals: weakref.WeakSet[Journal] = weakref.WeakSet()
+
+
+def _sleep_in_child() -> None:
+    """A forked child trains for itself, if at all: the books are its parent's."""
+    for journal in list(_journals):
+        journal.asleep = journal.closed = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_sleep_in_child)

@@ -1,0 +1,117 @@
+"""Graphs that outlive their step: sums of losses, carried states, retained graphs."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterable
+
+from torch import Tensor
+from torch.autograd.graph import Node
+
+from gradledger.ledger.events import Keep, Release
+from gradledger.ledger.places import Place
+from gradledger.runtime.graphs import nodes, note, noted
+from gradledger.runtime.holders import Holders
+from gradledger.runtime.journal import Journal
+from gradledger.runtime.sites import FEW, Site, Token
+
+LOSS, RETAINED = "loss", "retained"
+NO_PLACES: frozenset[Place] = frozenset()
+SECOND_TIME = "backward through the graph a second time"
+
+
+class Kept:
+    """Writes `Keep` and `Release`, and tells a backward which kept graphs it walks."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        self.windows = 0
+        """Steps so far."""
+        self._holders = Holders(journal.places)
+        self._begun: dict[int, int] = {}
+        self._ended: dict[int, int] = {}
+        """For each thread, the number of the last node of its latest pass that ended well."""
+
+    # Losses that pile up
+
+    def begin(self, site: Site, root: Node) -> None:
+        """A pass from this node begins."""
+        note(root, LOSS, site.token(self.windows))
+        self._begun[threading.get_ident()] = root._sequence_nr()
+        alive = len(site.alive)
+        if alive > site.most_alive:
+            site.most_alive = alive
+            self._piles_up(site)
+        elif site.kept_at is not None and alive <= FEW:
+            self.journal.post(Release(self.journal.places.last, site.kept_at))
+            site.kept_at, site.most_alive = None, FEW
+
+    def ended(self) -> None:
+        """The pass of this thread ended well."""
+        thread = threading.get_ident()
+        self._ended[thread] = self._begun.pop(thread, 0)
+
+    def _piles_up(self, site: Site) -> None:
+        """More graphs of one site's losses are alive than ever before."""
+        if site.kept_at is None:
+            living = (ref() for ref in list(site.alive))
+            windows = {token.window for token in living if token is not None}
+            if len(windows) < FEW:
+                return  # all within a window or two: a list that is summed up at its end
+            site.kept_at = self._holders.keeper(self._is_old_loss, sys._getframe())
+        if site.kept_at is not None:
+            self.journal.post(self.journal.made(Keep, site.kept_at, "loss"))
+
+    def _is_old_loss(self, node: Node) -> bool:
+        token = noted(node, LOSS)
+        return isinstance(token, Token) and token.window < self.windows - 1
+
+    # Graphs that are walked again
+
+    def walk(self, site: Site, graph: Iterable[Node], *, retain: bool) -> frozenset[Place]:
+        """Which retained graphs this pass goes through; and mark its own, if it is retained."""
+        found: set[Place] = set()
+        windows: set[int] = set()
+        for node in graph:
+            marks: dict[Place, int] | None = noted(node, RETAINED)
+            if marks:
+                found.update(marks)
+                windows.update(marks.values())
+            if retain:
+                note(node, RETAINED, {**(marks or {}), site.at: self.windows})
+        # It goes back through more than one earlier window: each pass is longer than the last.
+        grows = len(windows - {self.windows}) > 1 and site.at in found
+        if grows and (place := self._holders.carrier(self._is_retained, sys._getframe())):
+            self.journal.post(self.journal.made(Keep, place, "state", True))
+            found.add(place)
+        site.walked |= frozenset(found)
+        return frozenset(found) if site.passes <= 16 else site.walked
+
+    def _is_retained(self, node: Node) -> bool:
+        marks: dict[Place, int] | None = noted(node, RETAINED)
+        return marks is not None and min(marks.values()) < self.windows
+
+    def refused(self, error: RuntimeError, roots: list[Tensor]) -> frozenset[Place]:
+        """Torch refused a pass because a part of its graph was walked, and freed, before."""
+        last = self._ended.get(threading.get_ident())
+        if SECOND_TIME not in str(error) or last is None:
+            return NO_PLACES
+        if any(node is not None and _number(node) <= last for node in (r.grad_fn for r in roots)):
+            return NO_PLACES  # the same loss twice: nothing was carried anywhere
+
+        def is_old(node: Node) -> bool:
+            return not hasattr(node, "variable") and _number(node) <= last
+
+        if not any(map(is_old, nodes(roots))):
+            return NO_PLACES
+        place = self._holders.carrier(is_old, sys._getframe())
+        if place is None:
+            return NO_PLACES
+        self.journal.post(Keep(place, "state", walked=True))
+        return frozenset({place})
+
+
+def _number(node: Node) -> int:
+    number: int = node._sequence_nr()
+    return number

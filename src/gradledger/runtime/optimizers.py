@@ -1,0 +1,285 @@
+"""Watches optimizers: when they are made, and steps that really happened."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torch import Tensor
+from torch.compiler import is_compiling
+from torch.optim.optimizer import (
+    Optimizer,
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
+
+from gradledger.ledger.events import NO_CELLS, CellNames, Own, Skipped, Step
+from gradledger.ledger.page import Page
+from gradledger.ledger.places import Place
+from gradledger.runtime.backwards import Backwards
+from gradledger.runtime.journal import Journal
+from gradledger.runtime.patches import Function, Patches
+from gradledger.runtime.precision import Precision
+from gradledger.runtime.unfailing import unfailing
+
+Signature = tuple[tuple[int, int], ...]
+
+
+class Known:
+    """An optimizer that is in the books."""
+
+    def __init__(self, optimizer: Optimizer, name: str) -> None:
+        self.ref = weakref.ref(optimizer)
+        self.name = name
+        self.signature: Signature = ()
+        self.slots: tuple[int, ...] = ()
+        self.cells: CellNames = NO_CELLS
+        self.trainable: list[bool] = []
+
+
+class Stepping:
+    """One call of `step`, which may evaluate a closure several times."""
+
+    def __init__(self, known: Known, optimizer: Optimizer, at: Place) -> None:
+        self.known = known
+        self.optimizer = optimizer
+        self.at = at
+        self.evaluations = 0
+        self.holds_another = False
+        """Another optimizer stepped inside: that one did the work (a wrapper, SAM, Lookahead)."""
+        self.idle: dict[str, Tensor] = {}
+        """What parameters looked like that have no deposit and may be moved all the same."""
+
+
+class Optimizers:
+    """Writes `Own` and `Step`."""
+
+    def __init__(self, journal: Journal, backwards: Backwards, precision: Precision) -> None:
+        self.journal = journal
+        self.backwards = backwards
+        self.precision = precision
+        self.scaler: str | None = None
+        """The scaler whose `step` is running."""
+        self.steps = 0
+        self.stepped: list[Callable[[Stepping], None]] = []
+        """Told of each step that happened."""
+        self.woken: Callable[[Optimizer], None] = lambda optimizer: None
+        """Asked at each step that nobody watches."""
+        self._known: dict[int, Known] = {}
+        self._making: set[int] = set()
+        self._running = threading.local()
+        self._idle: dict[tuple[Page, str], tuple[str, ...]] = {}
+
+    def watch(self, patches: Patches) -> None:
+        """Audit all optimizers until the patches are closed."""
+        patches.around(Optimizer, "__init__", self._around_init)
+        patches.around(Optimizer, "add_param_group", self._around_add_param_group)
+        patches.callback(register_optimizer_step_pre_hook(self._before_step).remove)
+        patches.callback(register_optimizer_step_post_hook(self._after_step).remove)
+
+    # Who they are
+
+    def known(self, optimizer: Optimizer, made_at: Place | None = None) -> Known:
+        """The optimizer's entry, up to date with its param groups."""
+        known = self._known.get(id(optimizer))
+        if known is None or known.ref() is not optimizer:
+            name = self.journal.roles.name("optimizer", optimizer, made_at)
+            known = self._known[id(optimizer)] = Known(optimizer, name)
+        signature = tuple([(id(g["params"]), len(g["params"])) for g in optimizer.param_groups])
+        if signature != known.signature:
+            known.signature = signature
+            self._own(known, optimizer, made_at or self.journal.arrive())
+        return known
+
+    def _own(self, known: Known, optimizer: Optimizer, at: Place) -> None:
+        cells, held = self.journal.cells, list(parameters(optimizer))
+        self.journal.meet(held, at)
+        slots = (cells.slot(parameter) for parameter in held)
+        known.slots = tuple(dict.fromkeys(slot for slot in slots if slot is not None))
+        known.cells = cells.names_of(known.slots)
+        self.journal.owned.update(known.slots)
+        known.trainable = []
+        self.journal.post(Own(at, known.name, known.cells))
+
+    def _around_init(self, real: Function) -> Function:
+        def init(optimizer: Optimizer, *args: Any, **kwargs: Any) -> None:
+            self._making.add(id(optimizer))
+            try:
+                real(optimizer, *args, **kwargs)
+            finally:
+                self._making.discard(id(optimizer))
+            if not self.journal.asleep:
+                self._made(optimizer)
+
+        return init
+
+    @unfailing
+    def _made(self, optimizer: Optimizer) -> None:
+        self.known(optimizer, self.journal.arrive(outside=optimizer))
+
+    def _around_add_param_group(self, real: Function) -> Function:
+        def add_param_group(optimizer: Optimizer, *args: Any, **kwargs: Any) -> None:
+            real(optimizer, *args, **kwargs)
+            if id(optimizer) not in self._making and not self.journal.asleep:
+                self._grown(optimizer)
+
+        return add_param_group
+
+    @unfailing
+    def _grown(self, optimizer: Optimizer) -> None:
+        self.known(optimizer)
+
+    # Stepping
+
+    def _stack(self) -> list[Stepping]:
+        stack: list[Stepping] | None = getattr(self._running, "stack", None)
+        if stack is None:
+            stack = self._running.stack = []
+        return stack
+
+    @unfailing
+    def _before_step(
+        self, optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+        journal = self.journal
+        if is_compiling() or journal.asleep or journal.work.hushed:
+            return None
+        at = journal.arrive()
+        if journal.work.depth:
+            self.backwards.tell_so_far()
+        known = self.known(optimizer)
+        step = Stepping(known, optimizer, at)
+        self._declare(known, at)
+        self._look_at_idle(step)
+        stack = self._stack()
+        stack.append(step)
+        # The hook's first argument is the optimizer itself; a closure may be the second.
+        if len(args) > 1 and callable(args[1]):
+            return (args[0], self._evaluated(args[1], step), *args[2:]), kwargs
+        if callable(kwargs.get("closure")):
+            return args, kwargs | {"closure": self._evaluated(kwargs["closure"], step)}
+        return None
+
+    def _evaluated(self, closure: Function, step: Stepping) -> Function:
+        """The closure, with a `Step` for the evaluation before it: that one has just been used."""
+
+        def evaluate() -> Any:
+            self._between(step)
+            with self.journal.script_at_work():
+                loss = closure()
+            self._look_at_idle(step)
+            return loss
+
+        return evaluate
+
+    @unfailing
+    def _between(self, step: Stepping) -> None:
+        if step.evaluations:
+            self._write(step)
+        step.evaluations += 1
+
+    @unfailing
+    def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+        if is_compiling():
+            return
+        if self.journal.asleep:
+            self.woken(optimizer)
+            return
+        stack = self._stack()
+        # A step that raised has left its entry behind.
+        while stack:
+            step = stack.pop()
+            if step.optimizer is optimizer:
+                break
+        else:
+            return
+        if stack:
+            stack[-1].holds_another = True
+        if not step.holds_another:
+            self._write(step)
+
+    def _write(self, step: Stepping) -> None:
+        optimizer = step.optimizer
+        found_inf = getattr(optimizer, "found_inf", None)
+        if isinstance(found_inf, Tensor) and found_inf.item():
+            # A fused optimizer is called even on an overflow, and holds back by itself.
+            return
+        moved = NO_CELLS
+        if step.idle:
+            moved = frozenset(self._moved(step))
+        journal, known = self.journal, step.known
+        vanished = self.precision.vanished(known.slots)
+        self.steps += 1
+        event = journal.made(
+            Step, step.at, known.name, None, self.scaler, moved, NO_CELLS, vanished
+        )
+        journal.post(event)
+        self.backwards.stepped()
+        for hear in self.stepped:
+            hear(step)
+
+    @unfailing
+    def skipped(self, at: Place, optimizer: Optimizer, scaler: str, reason: str) -> None:
+        """A scaler did not let it step."""
+        name = self.known(optimizer).name
+        self.journal.post(self.journal.made(Skipped, at, name, scaler, reason))
+
+    # Parameters that move without a deposit
+
+    def _declare(self, known: Known, at: Place) -> None:
+        """Tell of parameters that were frozen or unfrozen."""
+        leaf = self.journal.cells.leaf
+        now = [p is not None and p.requires_grad for p in map(leaf, known.slots)]
+        if now != known.trainable:
+            known.trainable = now
+            self.journal.declare(at, known.slots)
+
+    @unfailing
+    def _look_at_idle(self, step: Stepping) -> None:
+        cells = self.journal.cells
+        step.idle = {}
+        for name in self._idle_cells(step.known.name):
+            for slot in step.known.slots:
+                if cells.names[slot] == name and (leaf := cells.leaf(slot)) is not None:
+                    step.idle[name] = leaf.detach().clone()
+
+    def _idle_cells(self, optimizer: str) -> tuple[str, ...]:
+        """Cells with zeros, or frozen with an old gradient: a step may move them all the same."""
+        page = self.journal.book.page
+        known = self._idle.get((page, optimizer))
+        if known is None:
+            if len(self._idle) > 1000:
+                self._idle.clear()
+            groups = list(page.owned_by(optimizer))
+            known = ()
+            if any(cell.fresh for _, cell in groups):
+                known = tuple(
+                    name
+                    for names, cell in groups
+                    if not cell.fresh and (cell.zeros or (cell.traits.frozen and cell.holdings))
+                    for name in sorted(names)
+                )
+            self._idle[page, optimizer] = known
+        return known
+
+    def _moved(self, step: Stepping) -> Iterator[str]:
+        cells = self.journal.cells
+        for slot in step.known.slots:
+            before, leaf = step.idle.get(cells.names[slot]), cells.leaf(slot)
+            if before is not None and leaf is not None and not before.equal(leaf.detach()):
+                yield cells.names[slot]
+
+
+def parameters(optimizer: Optimizer) -> Iterator[Tensor]:
+    """The parameters in its param groups."""
+    return (p for group in optimizer.param_groups for p in group["params"])
+
+
+def inner(optimizer: Any) -> Optimizer:
+    """The optimizer itself, where a framework has wrapped it."""
+    while isinstance(wrapped := getattr(optimizer, "optimizer", None), Optimizer):
+        optimizer = wrapped
+    real: Optimizer = optimizer
+    return real

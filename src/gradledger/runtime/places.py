@@ -1,0 +1,170 @@
+"""Where the user's program is: the first line of the call in its innermost frame."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+import sysconfig
+from collections.abc import Iterator
+from types import CodeType, FrameType, TracebackType
+from typing import NamedTuple
+
+import torch
+
+from gradledger.ledger.places import Place
+from gradledger.runtime.sources import End, Source
+
+_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_LIBRARIES = tuple(
+    {
+        os.path.join(os.path.realpath(path), "")
+        for path in (
+            *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+            os.path.dirname(torch.__file__),
+            _OURS,
+        )
+    }
+)
+_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+
+
+class Spot(NamedTuple):
+    """An instruction of the user's code: its place, and where its expression ends."""
+
+    place: Place
+    end: End
+
+
+class Places:
+    """Tells the user's code from libraries, and finds one's place in it."""
+
+    def __init__(self, main: str | None = None) -> None:
+        self.last = Place(main or "<unknown>", 1)
+        """Where the program was last seen."""
+        self._main = main
+        self._users: dict[str, bool] = {}
+        self._sources: dict[str, Source] = {}
+        self._spots: dict[tuple[CodeType, int], Spot] = {}
+        self._user_code: dict[CodeType, bool] = {}
+        self.met: list[str] = []
+        """The user's files, in the order in which they were met."""
+
+    # Whose code
+
+    def is_users(self, code: CodeType) -> bool:
+        """Did the user write this?"""
+        known = self._user_code.get(code)
+        if known is None:
+            known = self._user_code[code] = self.is_users_file(code.co_filename)
+        return known
+
+    def is_users_file(self, path: str) -> bool:
+        """Is it neither Python's, nor torch's, nor installed, nor ours?"""
+        known = self._users.get(path)
+        if known is None:
+            known = self._users[path] = self._judge(path)
+            if known:
+                self.met.append(path)
+        return known
+
+    def _judge(self, path: str) -> bool:
+        if self._main is not None and _same(path, self._main):
+            return True
+        if path.startswith("<"):
+            # A cell of a notebook has its text in the cache; what `exec` made up has none.
+            return bool(linecache.getlines(path))
+        real = os.path.realpath(path)
+        package = _package(real)
+        if package and self._main and package == _package(os.path.realpath(self._main)):
+            # The command of an installed program: its own package is what is audited.
+            return not real.startswith(_OURS)
+        return not real.startswith(_LIBRARIES) and not any(part in real for part in _INSTALLED)
+
+    # Finding one's place
+
+    def here(self, *, outside: object = None) -> Place:
+        """The call in the innermost frame of the user's; the last one, if none is running.
+
+        Frames of `outside.__init__` are passed over: an object is made where its class is called.
+        """
+        frame = self.running(sys._getframe(1), outside=outside)
+        if frame is not None:
+            self.last = self.spot(frame).place
+        return self.last
+
+    def running(self, frame: FrameType | None, *, outside: object = None) -> FrameType | None:
+        """The innermost frame of the user's, from this one outwards."""
+        known = self._user_code
+        while frame is not None:
+            users = known.get(frame.f_code)
+            if users is None:
+                users = self.is_users(frame.f_code)
+            if users and not (outside is not None and _initialises(frame, outside)):
+                return frame
+            frame = frame.f_back
+        return None
+
+    def frames(self, frame: FrameType | None) -> Iterator[FrameType]:
+        """All frames of the user's, the innermost first."""
+        while (frame := self.running(frame)) is not None:
+            yield frame
+            frame = frame.f_back
+
+    def spot(self, frame: FrameType) -> Spot:
+        """Where this frame of the user's is."""
+        key = frame.f_code, frame.f_lasti
+        known = self._spots.get(key)
+        if known is None:
+            known = self._spots[key] = self._find(*key, frame.f_lineno)
+        return known
+
+    def in_traceback(self, traceback: TracebackType | None) -> Place | None:
+        """The innermost call of the user's that an exception came through."""
+        place = None
+        while traceback is not None:
+            code = traceback.tb_frame.f_code
+            if self.is_users(code):
+                place = self._find(code, traceback.tb_lasti, traceback.tb_lineno).place
+            traceback = traceback.tb_next
+        return place
+
+    def source(self, path: str) -> Source:
+        """The text of a file, as it was when it was first asked for."""
+        known = self._sources.get(path)
+        if known is None:
+            known = self._sources[path] = Source(path)
+        return known
+
+    def _find(self, code: CodeType, instruction: int, line: int) -> Spot:
+        end: End = (None, None)
+        column = 0
+        if sys.version_info >= (3, 11):
+            positions = list(code.co_positions())[instruction // 2]
+            start, last, start_column, end_column = positions
+            end, line = (last, end_column), start or line
+            column = start_column or 0
+            call = self.source(code.co_filename).calls.get(end)
+            # A loop ends where the last call in its body ends, and starts before it.
+            if call is not None and call.lineno <= line:
+                line, column = call.lineno, call.col_offset
+        return Spot(Place(code.co_filename, line, column), end)
+
+
+def _same(path: str, other: str) -> bool:
+    return path == other or os.path.realpath(path) == os.path.realpath(other)
+
+
+def _package(real: str) -> str | None:
+    """The installed package that a file belongs to."""
+    for part in _INSTALLED:
+        before, found, behind = real.partition(part)
+        if found:
+            return before + found + behind.partition(os.sep)[0]
+    return None
+
+
+def _initialises(frame: FrameType, owner: object) -> bool:
+    return frame.f_code.co_name == "__init__" and any(
+        value is owner for value in frame.f_locals.values()
+    )

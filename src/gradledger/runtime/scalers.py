@@ -1,0 +1,124 @@
+"""Watches GradScalers that are enabled; one that is not does nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch.amp import GradScaler
+from torch.compiler import is_compiling
+from torch.optim import Optimizer
+
+from gradledger.ledger.events import Unscale, Update
+from gradledger.ledger.places import Place
+from gradledger.runtime.graphs import note, tensors
+from gradledger.runtime.journal import Journal
+from gradledger.runtime.optimizers import Optimizers, inner
+from gradledger.runtime.patches import Function, Patches
+from gradledger.runtime.unfailing import unfailing
+from gradledger.runtime.weights import SCALED
+
+
+class Scalers:
+    """Marks scaled losses, and writes `Unscale`, `Skipped` and `Update`."""
+
+    def __init__(self, journal: Journal, optimizers: Optimizers) -> None:
+        self.journal = journal
+        self.optimizers = optimizers
+
+    def watch(self, patches: Patches) -> None:
+        """Audit all scalers until the patches are closed."""
+        for method, around in {
+            "scale": self._around_scale,
+            "unscale_": self._around_unscale,
+            "step": self._around_step,
+            "update": self._around_update,
+        }.items():
+            patches.around(GradScaler, method, self._unless_idle(around))
+
+    def _unless_idle(self, around: Function) -> Function:
+        journal = self.journal
+
+        def wrapper(real: Function) -> Function:
+            watched = around(real)
+
+            def method(scaler: GradScaler, *args: Any, **kwargs: Any) -> Any:
+                idle = is_compiling() or journal.asleep or journal.work.hushed
+                if idle or not scaler.is_enabled():
+                    return real(scaler, *args, **kwargs)
+                return watched(scaler, *args, **kwargs)
+
+            return method
+
+        return wrapper
+
+    def _name(self, scaler: GradScaler) -> str:
+        return self.journal.name("scaler", scaler)
+
+    def _around_scale(self, real: Function) -> Function:
+        def scale(scaler: GradScaler, outputs: Any) -> Any:
+            scaled = real(scaler, outputs)
+            self._mark(scaler, scaled)
+            return scaled
+
+        return scale
+
+    @unfailing
+    def _mark(self, scaler: GradScaler, scaled: object) -> None:
+        self.optimizers.backwards.scalers_exist = True
+        for loss in tensors(scaled):
+            note(loss.grad_fn, SCALED, self._name(scaler))
+
+    def _around_unscale(self, real: Function) -> Function:
+        def unscale_(scaler: GradScaler, optimizer: Optimizer) -> None:
+            if self.journal.work.depth:  # the scaler's step does it by itself
+                real(scaler, optimizer)
+                return
+            self._unscales(scaler, optimizer)
+            with self.journal.call():
+                real(scaler, optimizer)
+
+        return unscale_
+
+    @unfailing
+    def _unscales(self, scaler: GradScaler, optimizer: Optimizer) -> None:
+        at, known = self.journal.arrive(), self.optimizers.known(inner(optimizer))
+        self.journal.post(self.journal.made(Unscale, at, known.name, self._name(scaler)))
+
+    def _around_step(self, real: Function) -> Function:
+        def step(scaler: GradScaler, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
+            optimizers, wrapped, name = self.optimizers, inner(optimizer), self._name(scaler)
+            at, steps = self._steps(wrapped), optimizers.steps
+            if at is None:
+                return real(scaler, optimizer, *args, **kwargs)
+            optimizers.scaler = name
+            try:
+                with self.journal.call():
+                    result = real(scaler, optimizer, *args, **kwargs)
+            except RuntimeError:
+                optimizers.skipped(at, wrapped, name, "refused")
+                raise
+            finally:
+                optimizers.scaler = None
+            if optimizers.steps == steps:
+                optimizers.skipped(at, wrapped, name, "overflow")
+            return result
+
+        return step
+
+    @unfailing
+    def _steps(self, optimizer: Optimizer) -> Place:
+        at = self.journal.arrive()
+        self.optimizers.known(optimizer)
+        return at
+
+    def _around_update(self, real: Function) -> Function:
+        def update(scaler: GradScaler, *args: Any, **kwargs: Any) -> None:
+            real(scaler, *args, **kwargs)
+            self._updated(scaler)
+
+        return update
+
+    @unfailing
+    def _updated(self, scaler: GradScaler) -> None:
+        at = self.journal.arrive()
+        self.journal.post(self.journal.made(Update, at, self._name(scaler)))

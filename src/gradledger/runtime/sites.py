@@ -1,0 +1,68 @@
+"""Call sites of backward: what is known of each, so that most passes need little looking."""
+
+from __future__ import annotations
+
+import weakref
+
+from gradledger.ledger.events import UNKNOWN_WEIGHT
+from gradledger.ledger.places import Place
+from gradledger.runtime.weights import Loss
+
+FEW = 4
+"""Graphs of a site's losses that may well be alive at a time: this pass's, the last one's …"""
+ALWAYS = 16
+"""The first passes of a site are looked at closely, whatever they are."""
+
+
+class Token:
+    """Lies in the last node of a loss's graph, and dies with it."""
+
+    __slots__ = ("__weakref__", "window")
+
+    def __init__(self, window: int) -> None:
+        self.window = window
+
+
+class Site:
+    """One line that calls backward."""
+
+    def __init__(self, at: Place) -> None:
+        self.at = at
+        self.passes = 0
+        self.since_step = 0
+        """Passes since an optimizer stepped."""
+        self.accumulates = False
+        """More than one pass of it has gone into a window."""
+        self.reaches_inputs = False
+        """Its graph ends also in leaves that are no parameters, and that nobody owns."""
+        self.unread = Loss(UNKNOWN_WEIGHT)
+        self.alive: set[weakref.ref[Token]] = set()
+        """Graphs of its losses that still exist."""
+        self.walked: frozenset[Place] = frozenset()
+        """Where the graphs were kept that its passes walked again, as far as was looked."""
+        self.kept_at: Place | None = None
+        """What holds on to the graphs of its losses."""
+        self.most_alive = FEW
+
+    def new_pass(self) -> None:
+        """Another pass begins."""
+        self.passes += 1
+        if self.since_step:
+            self.accumulates = True
+        self.since_step += 1
+
+    def walks(self, *, retain: bool) -> bool:
+        """Should this pass's graph be walked? At first always, then ever more rarely."""
+        passes = self.passes
+        return passes <= (ALWAYS if retain or self.walked else 4) or not passes & (passes - 1)
+
+    @property
+    def weighs(self) -> bool:
+        """Does the weight of this pass's loss matter? Only windows of several are ever judged."""
+        return self.accumulates or self.passes <= ALWAYS
+
+    def token(self, window: int) -> Token:
+        """A new one, counted among the living until it dies."""
+        token = Token(window)
+        self.alive.add(weakref.ref(token, self.alive.discard))
+        return token

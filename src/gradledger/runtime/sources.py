@@ -1,0 +1,169 @@
+"""What the text of a source file tells about the code that runs from it."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from types import CodeType
+
+End = tuple[int | None, int | None]
+"""Line and column where an expression ends: what it is known by in a code object, too."""
+
+_GRAD = re.compile(r"\.grad\b")
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+class Source:
+    """One file. Where there is no text, or none that is Python, it simply knows nothing."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.lines = linecache.getlines(path)
+        self.text = "".join(self.lines)
+
+    @property
+    def mentions_grad(self) -> bool:
+        """Could its code work on gradients by hand?"""
+        return bool(_GRAD.search(self.text))
+
+    @cached_property
+    def _tree(self) -> ast.Module:
+        try:
+            return ast.parse(self.text)
+        except (SyntaxError, ValueError, RecursionError):  # a notebook's magics, NUL bytes
+            return ast.Module([], [])
+
+    @cached_property
+    def _nodes(self) -> list[ast.AST]:
+        return list(ast.walk(self._tree))
+
+    @cached_property
+    def statements(self) -> list[ast.stmt]:
+        """Every statement, outer ones first."""
+        return [node for node in self._nodes if isinstance(node, ast.stmt)]
+
+    @cached_property
+    def calls(self) -> dict[End, ast.Call]:
+        """Calls by their end: of `loss\\n.backward()` bytecode names the second line as the start,
+        a person the first."""
+        found = (node for node in self._nodes if isinstance(node, ast.Call))
+        return {(node.end_lineno, node.end_col_offset): node for node in found}
+
+    @cached_property
+    def discarded(self) -> frozenset[End]:
+        """Ends of the expressions whose value is thrown away."""
+        return frozenset(
+            (node.value.end_lineno, node.value.end_col_offset)
+            for node in self._nodes
+            if isinstance(node, ast.Expr)
+        )
+
+    @cached_property
+    def changed_or_asked(self) -> frozenset[End]:
+        """Ends of the expressions that are changed in place, or only asked if they are None."""
+        return frozenset(
+            (node.end_lineno, node.end_col_offset)
+            for parent in self._nodes
+            for node in _not_for_their_value(parent)
+        )
+
+    @cached_property
+    def survives_exceptions(self) -> bool:
+        """Could it catch an exception and go on training? Not by a `try` round imports."""
+        return any(_survivors(self._tree, inside=False))
+
+    def statements_of(self, code: CodeType) -> list[ast.stmt]:
+        """The statements that this code runs itself, and not the functions in it."""
+        if code.co_name == "<module>":
+            return _own(self._tree)
+        for function in self._nodes:
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                decorated = [*(d.lineno for d in function.decorator_list), function.lineno]
+                if function.name == code.co_name and code.co_firstlineno == min(decorated):
+                    return _own(function)
+        return []
+
+    def statement_at(self, line: int) -> ast.stmt | None:
+        """The innermost statement at a line; a block only at its header."""
+        found = (s for s in self.statements if s.lineno <= line <= _last_line(s))
+        return max(found, key=lambda s: s.lineno, default=None)
+
+    def text_at(self, line: int) -> str:
+        """The source of that statement."""
+        inner = self.statement_at(line)
+        return "" if inner is None else "".join(self.lines[inner.lineno - 1 : _last_line(inner)])
+
+    def tries_round(self, line: int) -> list[ast.stmt]:
+        """The blocks round a line that may swallow what is raised there."""
+        return [
+            statement
+            for statement in self.statements
+            if isinstance(statement, ast.Try | ast.With)
+            and statement.body[0].lineno <= line <= (statement.body[-1].end_lineno or 0)
+        ]
+
+    def handler_of(self, raised: int, line: int) -> bool:
+        """Is this the first line of a handler's body, or behind it, for what was raised there?
+
+        The headers of `with` and `except` are passed, and `finally` runs, before it is caught.
+        """
+        for statement in self.statements:
+            if not statement.lineno <= raised <= (statement.end_lineno or 0):
+                continue
+            if isinstance(statement, ast.With) and line == statement.lineno:
+                return False
+            if isinstance(statement, ast.Try):
+                final = statement.finalbody
+                if any(line == handler.lineno for handler in statement.handlers):
+                    return False
+                if final and final[0].lineno <= line <= (final[-1].end_lineno or 0):
+                    return False
+        return True
+
+
+def _own(block: ast.AST) -> list[ast.stmt]:
+    found: list[ast.stmt] = []
+    for child in ast.iter_child_nodes(block):
+        if isinstance(child, ast.stmt):
+            found.append(child)
+        if not isinstance(child, (*_FUNCTIONS, ast.ClassDef)):
+            found += _own(child)
+    return found
+
+
+def _last_line(statement: ast.stmt) -> int:
+    """The last line of a simple statement, or of a compound statement's header."""
+    body: list[ast.stmt] = getattr(statement, "body", [])
+    return body[0].lineno - 1 if body else statement.end_lineno or statement.lineno
+
+
+def _survivors(node: ast.AST, *, inside: bool) -> Iterator[ast.AST]:
+    """Statements in a loop or a function that can swallow an exception."""
+    if inside and ((isinstance(node, ast.Try) and node.handlers) or _suppresses(node)):
+        yield node
+    inside = inside or isinstance(node, (*_LOOPS, *_FUNCTIONS))
+    for child in ast.iter_child_nodes(node):
+        yield from _survivors(child, inside=inside)
+
+
+def _suppresses(node: ast.AST) -> bool:
+    return isinstance(node, ast.With) and any(
+        isinstance(item.context_expr, ast.Call) and "suppress" in ast.unparse(item.context_expr)
+        for item in node.items
+    )
+
+
+def _not_for_their_value(node: ast.AST) -> list[ast.expr]:
+    match node:
+        case ast.Compare(left, [ast.Is() | ast.IsNot()], [ast.Constant(None)]):
+            return [left]
+        case ast.AugAssign(target):
+            return [target]
+        case ast.Call(ast.Attribute(ast.Attribute(value, "data") | value, method)):
+            in_place = method.endswith("_") and not method.endswith("__")
+            return [value] if in_place else []
+    return []

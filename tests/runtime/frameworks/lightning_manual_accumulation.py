@@ -1,0 +1,45 @@
+"""Windows by hand in manual optimisation; the last one is divided by its own size."""
+# mypy: ignore-errors
+
+import lightning
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Regression(lightning.LightningModule):
+    def __init__(self) -> None:
+        super().__init__()
+        self.automatic_optimization = False
+        self.net = nn.Linear(4, 1)
+
+    def training_step(self, batch: list[Tensor], batch_idx: int) -> None:
+        x, y = batch
+        batches, n = self.trainer.num_training_batches, 4
+        window = n if batch_idx < batches - batches % n else batches % n
+        loss = nn.functional.mse_loss(self.net(x), y)
+        self.manual_backward(loss / window)
+        if (batch_idx + 1) % n == 0 or self.trainer.is_last_batch:
+            optimizer = self.optimizers()
+            optimizer.step()
+            optimizer.zero_grad()
+            self.lr_schedulers().step()
+
+    def configure_optimizers(self) -> tuple[list, list]:
+        optimizer = torch.optim.SGD(self.parameters(), lr=0.05)
+        return [optimizer], [torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.99)]
+
+
+lightning.seed_everything(0, verbose=False)
+x = torch.randn(80, 4)
+loader = DataLoader(TensorDataset(x, x.sum(dim=1, keepdim=True)), batch_size=8)  # 10 batches
+trainer = lightning.Trainer(
+    max_epochs=2,
+    accelerator="cpu",
+    devices=1,
+    logger=False,
+    enable_checkpointing=False,
+    enable_progress_bar=False,
+    enable_model_summary=False,
+)
+trainer.fit(Regression(), loader)

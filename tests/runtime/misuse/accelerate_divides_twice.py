@@ -1,0 +1,26 @@
+"""The loop divides as it did before Accelerate, which divides as well."""
+# mypy: ignore-errors
+
+import torch
+from accelerate import Accelerator
+from accelerate.utils import set_seed
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+set_seed(0)
+accumulate = 4
+accelerator = Accelerator(cpu=True, gradient_accumulation_steps=accumulate)
+x = torch.randn(64, 4)
+loader = DataLoader(TensorDataset(x, x.sum(dim=1, keepdim=True)), batch_size=8, shuffle=True)
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+
+for _epoch in range(2):
+    for inputs, targets in loader:  # 8 batches
+        with accelerator.accumulate(model):
+            loss = nn.functional.mse_loss(model(inputs), targets)
+            loss = loss / accumulate  # GL303: accelerator.backward divides as well
+            accelerator.backward(loss)
+            optimizer.step()
+            optimizer.zero_grad()

@@ -1,0 +1,26 @@
+"""A scheduler that Accelerate does not know moves with each micro-batch."""
+# mypy: ignore-errors
+
+import torch
+from accelerate import Accelerator
+from accelerate.utils import set_seed
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+set_seed(0)
+accelerator = Accelerator(cpu=True, gradient_accumulation_steps=4)
+x = torch.randn(64, 4)
+loader = DataLoader(TensorDataset(x, x.sum(dim=1, keepdim=True)), batch_size=8, shuffle=True)
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
+model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+
+for _epoch in range(2):
+    for inputs, targets in loader:  # 8 batches
+        with accelerator.accumulate(model):
+            loss = nn.functional.mse_loss(model(inputs), targets)
+            accelerator.backward(loss)
+            optimizer.step()
+            scheduler.step()  # GL504: four times for each step
+            optimizer.zero_grad()

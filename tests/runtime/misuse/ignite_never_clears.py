@@ -1,0 +1,24 @@
+"""The update function forgets to clear."""
+# mypy: ignore-errors
+
+import torch
+from ignite.engine import Engine
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+x = torch.randn(64, 4)
+loader = DataLoader(TensorDataset(x, x.sum(dim=1, keepdim=True)), batch_size=8)  # 8 batches
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+
+
+def update(engine: Engine, batch: list[Tensor]) -> float:
+    inputs, targets = batch
+    loss = nn.functional.mse_loss(model(inputs), targets)
+    loss.backward()
+    optimizer.step()  # GL101: spends the gradients of every batch so far
+    return loss.item()
+
+
+Engine(update).run(loader, max_epochs=2)

@@ -1,0 +1,40 @@
+"""Windows by hand, and no division."""
+# mypy: ignore-errors
+
+import lightning
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Regression(lightning.LightningModule):
+    def __init__(self) -> None:
+        super().__init__()
+        self.automatic_optimization = False
+        self.net = nn.Linear(4, 1)
+
+    def training_step(self, batch: list[Tensor], batch_idx: int) -> None:
+        x, y = batch
+        self.manual_backward(nn.functional.mse_loss(self.net(x), y))  # GL301: four means added up
+        if (batch_idx + 1) % 4 == 0:
+            optimizer = self.optimizers()
+            optimizer.step()
+            optimizer.zero_grad()
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.SGD(self.parameters(), lr=0.05)
+
+
+lightning.seed_everything(0, verbose=False)
+x = torch.randn(64, 4)
+loader = DataLoader(TensorDataset(x, x.sum(dim=1, keepdim=True)), batch_size=8)  # 8 batches
+trainer = lightning.Trainer(
+    max_epochs=2,
+    accelerator="cpu",
+    devices=1,
+    logger=False,
+    enable_checkpointing=False,
+    enable_progress_bar=False,
+    enable_model_summary=False,
+)
+trainer.fit(Regression(), loader)
