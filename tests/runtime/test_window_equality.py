@@ -289,6 +289,21 @@ def test_a_micro_batch_without_a_gradient_has_no_weight_to_tell() -> None:
     assert re.search(r"^ +1 +2 +0.3333 +0.6250$", said, re.MULTILINE)
 
 
+def test_a_micro_batch_whose_loss_has_no_graph_may_be_left_out() -> None:
+    def skipping(model: nn.Module, batch: dict[str, Tensor]) -> Tensor:
+        valid = bool((batch["labels"] != IGNORED).any())
+        return token_mean(model, batch) if valid else torch.zeros(())
+
+    def accumulate(model: nn.Module, window: Sequence[dict[str, Tensor]]) -> None:
+        for batch in window:
+            if (loss := skipping(model, batch)).requires_grad:
+                (loss / 2).backward()  # type: ignore[no-untyped-call]
+
+    said = failure(language_model(), skipping, tokens(5, 0, 3), accumulate=accumulate)
+    assert re.search(r"^ +1 +2 +0.5000 +0.6250$", said, re.MULTILINE)
+    assert re.search(r"^ +2 +2 +\? +\?$", said, re.MULTILINE)
+
+
 def test_sequences_of_different_length_ask_for_a_way_to_join_them() -> None:
     window = tokens(5, length=4) + tokens(7, length=6)
     with pytest.raises(OptionError, match=r"batch\['words'\].*\(2, 4\), \(2, 6\).*concatenate="):
@@ -330,6 +345,8 @@ def test_dropout_is_named_where_no_weights_would_do() -> None:
 
 class Warming(nn.Module):
     """Lets more through with every pass."""
+
+    passes: Tensor
 
     def __init__(self) -> None:
         super().__init__()

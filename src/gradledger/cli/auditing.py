@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import os
 import sys
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, TextIO
 from gradledger.cli.delivery import Streams, to_file
 from gradledger.errors import GradledgerError
 from gradledger.ledger.verdict import Verdict
+from gradledger.runtime.ranks import Ranks, Testimony, merged
 
 if TYPE_CHECKING:
     from gradledger.runtime.audit import Audit
@@ -47,6 +47,7 @@ class Auditing:
         self._folder, self._path = os.getcwd(), list(sys.path)
         self._streams = Streams()
         self._audit: Audit | None = None
+        self._ranks = Ranks.of_this_launch()
         self._blind = False
         """The audit could not begin."""
 
@@ -56,15 +57,15 @@ class Auditing:
 
         main = getattr(sys.modules["__main__"], "__file__", None)
         try:
+            if self._ranks is not None:
+                self._ranks.arrive()
             audit = Audit(
-                record=Path(self._record) if self._record else None,
+                record=self._record_of_rank(),
                 sample=self._sample,
                 main=Path(main) if main else None,
             )
             self._audit = audit.__enter__()
-            if audit._recorder is not None:
-                # It would close before the program's own exit functions. We close it, at the last.
-                atexit.unregister(audit._recorder.close)
+            audit.stays_open_at_exit()
         except GradledgerError as error:
             self._blind = True
             self._say(f"gradledger: {self._subject} is not audited: {error}")
@@ -78,6 +79,8 @@ class Auditing:
             return FAILED if self._fail_on else 0
         try:
             verdict = self._close(error)
+            if verdict is None:  # rank 0 speaks for all
+                return 0
             with self._as_before():
                 self._deliver(verdict)
         except Exception:
@@ -89,12 +92,28 @@ class Auditing:
             return int(fails(verdict, self._fail_on))
         return 0
 
-    def _close(self, error: BaseException | None) -> Verdict:
-        if self._audit is None:  # torch was never imported
-            return Verdict(self._subject)
-        trace = error.__traceback__ if error is not None else None
-        self._audit.__exit__(type(error) if error is not None else None, error, trace)
-        verdict = self._audit.verdict(self._subject)
+    def _record_of_rank(self) -> Path | None:
+        """Each rank has a recording of its own: run.gradledger, run.rank1.gradledger …"""
+        if not self._record:
+            return None
+        path = Path(self._record)
+        if self._ranks is None or not self._ranks.rank:
+            return path
+        return path.with_name(f"{path.stem}.rank{self._ranks.rank}{path.suffix}")
+
+    def _close(self, error: BaseException | None) -> Verdict | None:
+        """The verdict on all ranks; None on those that leave it to rank 0."""
+        verdict, fingerprints = Verdict(self._subject), []
+        if self._audit is not None:  # torch was imported
+            trace = error.__traceback__ if error is not None else None
+            self._audit.__exit__(type(error) if error is not None else None, error, trace)
+            verdict, fingerprints = self._audit.verdict(self._subject), self._audit.fingerprints
+        if self._ranks is not None and self._audit is not None:
+            testimony = Testimony(verdict, fingerprints)
+            if self._ranks.rank:
+                self._ranks.leave(testimony)
+                return None
+            verdict = merged(testimony, self._ranks.gather(), self._ranks.world)
         kept = tuple(found for found in verdict.findings if found.rule in self._kept)
         return verdict._replace(findings=kept)
 

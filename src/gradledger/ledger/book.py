@@ -9,7 +9,7 @@ from gradledger.ledger.findings import Breach, Finding
 from gradledger.ledger.outcomes import Judge, Outcomes, no_rules
 from gradledger.ledger.page import Page
 from gradledger.ledger.places import Place
-from gradledger.ledger.tally import NOTHING
+from gradledger.ledger.tally import NOTHING, Tally
 
 
 class Book:
@@ -19,7 +19,9 @@ class Book:
         self, judge: Judge = no_rules, *, yields_to: Mapping[str, frozenset[str]] | None = None
     ) -> None:
         self.page = Page()
-        self.tally = NOTHING
+        self._tally = NOTHING
+        self._uncounted: dict[Tally, int] = {}
+        """What there is to count, and how often: most of it is the same in each iteration."""
         self._outcomes = Outcomes(judge, most=10_000)
         self._yields_to = yields_to or {}
         self._findings: dict[tuple[str, Place], Finding] = {}
@@ -28,7 +30,9 @@ class Book:
         """Enter an event. Returns the findings that it added to, new or counted once more."""
         self.page, breaches, counts = self._outcomes.of(self.page, event)
         if counts is not NOTHING:
-            self.tally = self.tally.plus(counts)
+            self._uncounted[counts] = self._uncounted.get(counts, 0) + 1
+            if len(self._uncounted) > 1000:
+                self._count()
         if not breaches:
             return ()
         noted: dict[tuple[str, Place], Finding] = {}
@@ -38,6 +42,17 @@ class Book:
                 # Cells of several histories that one event breaks a rule for are one fault.
                 noted[key] = self._note(rule, breach, once_more=key not in noted)
         return tuple(noted.values())
+
+    @property
+    def tally(self) -> Tally:
+        """Exact counts over the run so far."""
+        self._count()
+        return self._tally
+
+    def _count(self) -> None:
+        for counts, times in self._uncounted.items():
+            self._tally = self._tally.plus(Tally(*(times * count for count in counts)))
+        self._uncounted.clear()
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -39,6 +39,8 @@ class Outcomes:
         self._judge = judge
         self._most = most
         self._known: dict[tuple[Page, Event], Outcome] = {}
+        self._pages: dict[Page, Page] = {}
+        """Equal pages are one object, so that to look one up is not to compare it."""
 
     def of(self, page: Page, event: Event) -> Outcome:
         """The outcome of this event on this page."""
@@ -46,8 +48,13 @@ class Outcomes:
         if known is None:
             if len(self._known) >= self._most:
                 self._known.clear()
+                self._pages.clear()
+            page = self._pages.setdefault(page, page)
+            after = post(event, page)
             known = Outcome(
-                post(event, page), tuple(self._judge(page, event)), entries_of(event, page)
+                self._pages.setdefault(after, after),
+                tuple(self._judge(page, event)),
+                entries_of(event, page),
             )
             self._known[page, event] = known
         return known

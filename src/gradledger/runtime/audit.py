@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from time import monotonic
@@ -31,6 +32,7 @@ from gradledger.runtime.optimizers import Optimizers
 from gradledger.runtime.patches import Patches
 from gradledger.runtime.places import Places
 from gradledger.runtime.precision import Precision
+from gradledger.runtime.ranks import Fingerprints
 from gradledger.runtime.replicas import Replicas
 from gradledger.runtime.sampling import Sampling
 from gradledger.runtime.scalers import Scalers
@@ -66,6 +68,7 @@ class Audit:
         self._book = Book(judge, yields_to=YIELDS_TO)
         self.journal = Journal(self._book, Places(self._main))
         self._patches = Patches()
+        self._replicas = Replicas(self.journal)
         self._recorder: Recorder | None = None
         self._started = self._ended = 0.0
 
@@ -89,12 +92,12 @@ class Audit:
 
     def _watch(self, patches: Patches) -> None:
         journal = self.journal
-        kept, self.replicas, precision = Kept(journal), Replicas(journal), Precision(journal)
-        backwards = Backwards(journal, kept, self.replicas)
-        self.optimizers = optimizers = Optimizers(journal, backwards, precision)
+        kept, precision = Kept(journal), Precision(journal)
+        backwards = Backwards(journal, kept, self._replicas)
+        optimizers = Optimizers(journal, backwards, precision)
         loaders = Loaders(journal)
         backwards.deposited.append(precision.deposited)
-        optimizers.stepped.append(lambda step: self.replicas.stepped(step.at))
+        optimizers.stepped.append(lambda step: self._replicas.stepped(step.at))
         if self._sample is not None and self._sample > 1:
             Sampling(journal, optimizers, self._sample)
         for watcher in (
@@ -107,7 +110,7 @@ class Audit:
             Clips(journal),
             loaders,
             Modules(journal),
-            self.replicas,
+            self._replicas,
             ByHand(journal, backwards),
             Faults(journal),
             Accelerate(journal, backwards, loaders),
@@ -171,6 +174,11 @@ class Audit:
             if rule.severity in self._raises and finding in self._book.findings:
                 raise LawBroken(_message(finding), finding)
 
+    def stays_open_at_exit(self) -> None:
+        """Whoever entered it will leave it, after the program's own exit functions."""
+        if self._recorder is not None:
+            atexit.unregister(self._recorder.close)
+
     # Asking
 
     @property
@@ -189,10 +197,16 @@ class Audit:
         """What was deposited, spent, lost and wasted."""
         return self._book.tally
 
+    @property
+    def fingerprints(self) -> Fingerprints:
+        """What replicas looked like after which steps, for other ranks to compare."""
+        return self._replicas.taken
+
     def verdict(self, subject: str) -> Verdict:
         """All that there is to say."""
         journal = self.journal
-        places = {place.path for finding in self.findings for place in finding.places}
+        paths = {place.path for finding in self.findings for place in finding.places}
+        paths |= {at.path for at, _, _ in self.fingerprints}
         counts: dict[Place, dict[type, int]] = {}
         for event, count in self.journal.occurrences.items():
             kinds = counts.setdefault(event.at, {})
@@ -203,7 +217,7 @@ class Audit:
             self.tally,
             len(self.journal.owned),
             {place: max(kinds.values()) for place, kinds in counts.items()},
-            {path: self.journal.places.source(path).text for path in places},
+            {path: journal.places.source(path).text for path in paths},
             (self._ended or monotonic()) - self._started,
             trouble=repr(journal.failure) if journal.failure is not None else "",
         )
@@ -233,16 +247,15 @@ def _message(finding: Finding) -> str:
 
 def _run_info(main: str | None) -> RunInfo:
     import platform
+    from importlib.metadata import version
 
     import torch
-
-    from gradledger import __version__
 
     script = main or (sys.argv[0] if sys.argv else "")
     versions = {
         "python": platform.python_version(),
         "torch": torch.__version__,
-        "gradledger": __version__,
+        "gradledger": version("gradledger"),
     }
     return RunInfo(
         script,

@@ -39,8 +39,6 @@ class Pass:
         """Gradients get a graph of their own, and each deposit a new tensor."""
         self.partial = True
         """Until it has ended well."""
-        self.reached: frozenset[int] | None = None
-        """The slots that its graph ends in, where that was looked up."""
         self.walked: frozenset[Place] = frozenset()
         self.told = False
         """A part of what it deposited was told already, because a hook spent that."""
@@ -106,6 +104,10 @@ class Backwards:
 
     @unfailing
     def _begin(self, tensors_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Pass:
+        with self.journal.entering:  # no other thread looks at cells while this one gets its own
+            return self._prepare(tensors_, args, kwargs)
+
+    def _prepare(self, tensors_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Pass:
         at = self.journal.arrive()
         site = self._sites.get(at)
         if site is None:
@@ -114,8 +116,8 @@ class Backwards:
         roots = [tensors_] if isinstance(tensors_, Tensor) else list(tensors(tensors_))
         retain, create = _keeps(args, kwargs)
         this = Pass(site, roots, self._weigh(site, roots), retain=retain, create=create)
-        self._threads.add(threading.get_ident())
         this.walked = site.walked
+        self._threads.add(threading.get_ident())
         if site.walks(retain=retain) or len(self._threads) > 1:
             self._walk(this, at)
         root = roots[0].grad_fn if roots else None
@@ -134,8 +136,6 @@ class Backwards:
         graph = nodes(this.roots)
         ends = leaves(this.roots, graph)
         self.journal.meet(ends, at)
-        slots = (self.journal.cells.slot(leaf) for leaf in ends)
-        this.reached = frozenset(slot for slot in slots if slot is not None)
         this.site.reaches_inputs = any(not isinstance(leaf, nn.Parameter) for leaf in ends)
         this.walked = self.kept.walk(this.site, graph, retain=this.retain)
 
@@ -147,7 +147,8 @@ class Backwards:
 
     @unfailing
     def _end(self, this: Pass) -> None:
-        self._tell(this)
+        with self.journal.entering:
+            self._tell(this)
         this.roots.clear()
 
     @unfailing
@@ -163,10 +164,6 @@ class Backwards:
         journal, cells = self.journal, self.journal.cells
         now = cells.look()
         slots, names = cells.changed(now)
-        if len(self._threads) > 1 and this.reached is not None:
-            # What other threads did meanwhile is theirs to tell.
-            slots = tuple(slot for slot in slots if slot in this.reached)
-            names = frozenset(cells.names[slot] for slot in slots)
         before = cells.seen
         if any(before[slot] for slot in slots):
             slots, names = self._only_deposits(slots, names, before, now, this)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -43,6 +44,8 @@ class Cells:
         """What each gradient looked like when it was looked at last."""
         self.died: list[int] = []
         """Slots whose leaf has died since somebody asked."""
+        self._claims: dict[int, set[int]] = {}
+        """Which thread works with which slots."""
         self._like: Counter[str] = Counter()
         self._taken: set[str] = set()
         self._sets: dict[tuple[bool, ...], tuple[Slots, CellNames]] = {}
@@ -57,11 +60,13 @@ class Cells:
 
     def meet(self, leaves: Iterable[Tensor]) -> list[int]:
         """Give each leaf that is new a slot and a name; the slots of the new ones."""
-        new = [leaf for leaf in dict.fromkeys(leaves) if self.slot(leaf) is None]
-        if not new:
-            return []
-        spelled = self._spelled({id(leaf) for leaf in new})
-        return [self._add(leaf, spelled.get(id(leaf))) for leaf in new]
+        met = list(dict.fromkeys(leaves))
+        new = [leaf for leaf in met if self.slot(leaf) is None]
+        spelled = self._spelled({id(leaf) for leaf in new}) if new else {}
+        slots = [self._add(leaf, spelled.get(id(leaf))) for leaf in new]
+        claimed = self._claims.setdefault(threading.get_ident(), set())
+        claimed.update(slot for leaf in met if (slot := self.slot(leaf)) is not None)
+        return slots
 
     def _add(self, leaf: Tensor, wanted: str | None) -> int:
         if wanted is None or wanted in self._taken:
@@ -97,6 +102,8 @@ class Cells:
             buried.add(self.names[slot])
             self.seen[slot] = None
             self._free.append(slot)
+            for claimed in self._claims.values():
+                claimed.discard(slot)
         self._taken -= buried
         self._like.clear()
         self._slots = {known: slot for known, slot in self._slots.items() if slot not in self._free}
@@ -150,14 +157,40 @@ class Cells:
 
     # Looking
 
+    @property
+    def shared(self) -> bool:
+        """Do several threads train?"""
+        return len(self._claims) > 1
+
     def look(self) -> list[State]:
         """What each gradient looks like now."""
+        if self.shared:
+            return self._look_at_mine()
         return [
             None
             if (leaf := ref()) is None or (grad := grad_of(leaf)) is None
             else (id(grad), grad._version)
             for ref in self._refs
         ]
+
+    def states(self, slots: Slots) -> list[State]:
+        """What the gradients in these slots look like now."""
+        refs = self._refs
+        return [
+            None
+            if (leaf := refs[slot]()) is None or (grad := grad_of(leaf)) is None
+            else (id(grad), grad._version)
+            for slot in slots
+        ]
+
+    def _look_at_mine(self) -> list[State]:
+        """To read a gradient that another thread is just writing to would crash."""
+        thread, now = threading.get_ident(), list(self.seen)
+        others = [slots for other, slots in self._claims.items() if other != thread]
+        for slot in self._claims.get(thread, set()).difference(*others):
+            leaf = self._refs[slot]()
+            now[slot] = None if leaf is None else look_at(leaf)
+        return now
 
     def changed(self, now: list[State]) -> tuple[Slots, CellNames]:
         """Those that look different from when they were looked at last."""

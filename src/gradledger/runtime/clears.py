@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from types import FrameType
 from typing import Any
 
@@ -14,7 +13,7 @@ from torch.optim.optimizer import Optimizer
 from gradledger.ledger.events import Clear, Read
 from gradledger.ledger.places import Place
 from gradledger.runtime.backwards import Backwards
-from gradledger.runtime.cells import State, look_at
+from gradledger.runtime.cells import Slots
 from gradledger.runtime.finiteness import all_finite
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.optimizers import Optimizers, inner
@@ -60,43 +59,47 @@ class Clears:
         return zero_grad
 
     @unfailing
-    def _begin(self, holder: Any) -> tuple[Iterable[int], Place]:
+    def _begin(self, holder: Any) -> tuple[Slots, Place]:
         at, slots = self.journal.arrive(), self._slots(holder)
         if self._something_unspent():
             self._excuse(slots, at)
         return slots, at
 
-    def _slots(self, holder: Any) -> Iterable[int]:
+    def _slots(self, holder: Any) -> Slots:
         if isinstance(holder, Optimizer):
             return self.optimizers.known(inner(holder)).slots
         cells = self.journal.cells
         slots = (cells.slot(parameter) for parameter in holder.parameters())
-        return [slot for slot in slots if slot is not None]
+        return tuple(slot for slot in slots if slot is not None)
 
     @unfailing
-    def _tell(self, slots: Iterable[int], at: Place) -> None:
+    def _tell(self, slots: Slots, at: Place) -> None:
         journal, cells = self.journal, self.journal.cells
-        before = cells.seen
-        to_none, to_zeros = [], []
-        for slot in slots:
-            leaf = cells.leaf(slot)
-            state: State = None if leaf is None else look_at(leaf)
-            if state is None:
-                to_none.append(slot)
-            elif state != before[slot] or _zeros(leaf):
-                to_zeros.append(slot)
+        no_slots: Slots = ()
+        before, states = cells.seen, cells.states(slots)
+        if states.count(None) == len(states):
+            to_none, to_zeros = slots, no_slots
+        else:
+            found = list(zip(slots, states, strict=True))
+            to_none = tuple(slot for slot, state in found if state is None)
+            to_zeros = tuple(
+                slot
+                for slot, state in found
+                if state is not None and (state != before[slot] or _zeros(cells.leaf(slot)))
+            )
+        for slot, state in zip(slots, states, strict=True):
             before[slot] = state
         for cleared, none in ((to_none, True), (to_zeros, False)):
             if cleared:
                 self.backwards.cleared(cleared)
-                journal.post(journal.made(Clear, at, cells.names_of(tuple(cleared)), none))
+                journal.post(journal.made(Clear, at, cells.names_of(cleared), none))
 
     # Where to clear unspent gradients is right
 
     def _something_unspent(self) -> bool:
         return any(cell.fresh for _, cell in self.journal.book.page.groups)
 
-    def _excuse(self, slots: Iterable[int], at: Place) -> None:
+    def _excuse(self, slots: Slots, at: Place) -> None:
         """Who drops what is not finite, or clears inside an optimizer's own method, is careful."""
         cells = self.journal.cells
         leaves = [leaf for slot in slots if (leaf := cells.leaf(slot)) is not None]

@@ -63,7 +63,7 @@ class Journal:
         self._modules = 0
         self._events: dict[tuple[Any, ...], Event] = {}
         self._traits: dict[str, Traits] = {}
-        self._entering = threading.RLock()
+        self.entering = threading.RLock()
         _journals.add(self)
 
     # Arriving
@@ -76,7 +76,7 @@ class Journal:
                 notice()
         at = self.places.here(outside=outside)
         if self.unsettled and not self.work.depth:
-            with self._entering:
+            with self.entering:
                 self.settle(at)
         return at
 
@@ -86,7 +86,7 @@ class Journal:
         """Enter an event, after all that happened before it."""
         if self.work.hushed or self.asleep:
             return
-        with self._entering:
+        with self.entering:
             if self.unsettled or self.cells.died or self.roles.gone:
                 self.settle(event.at)
             for foresee in self.foreseen:
@@ -152,7 +152,7 @@ class Journal:
     def meet(self, leaves: Any, at: Place) -> None:
         """Take leaves into the books, and tell what they are."""
         if self.cells.died or self.roles.gone:
-            with self._entering:
+            with self.entering:
                 self.settle(at)
         if new := self.cells.meet(leaves):
             self.declare(at, new)

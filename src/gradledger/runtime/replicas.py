@@ -14,9 +14,7 @@ from gradledger.ledger.events import CellNames, Sync
 from gradledger.ledger.places import Place
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.patches import Function, Patches
-
-Fingerprints = dict[str, int]
-"""A number for the bits of each parameter."""
+from gradledger.runtime.ranks import Fingerprints
 
 
 class Replicas:
@@ -26,8 +24,7 @@ class Replicas:
         self.journal = journal
         self.pending: list[bool] = []
         """For each forward since the latest backward: will that average over the ranks?"""
-        self.taken: list[tuple[Place, int, Fingerprints]] = []
-        """After which steps the replicas looked like what."""
+        self.taken: Fingerprints = []
         self._replicated: list[weakref.ref[Tensor]] = []
         self._steps = 0
 

@@ -12,7 +12,7 @@ body, head = nn.Linear(4, 8), nn.Linear(8, 4)
 body.requires_grad_(False)
 optimizer = torch.optim.Adam(head.parameters(), lr=0.01)
 
-for epoch in range(4):
+for epoch in range(6):
     if epoch == 2:
         body.requires_grad_(True)
         optimizer.add_param_group({"params": body.parameters(), "lr": 0.001})

@@ -35,7 +35,7 @@ def rows(batch: object) -> int | None:
 def private(batch: B, dtype: torch.dtype | None) -> B:
     """A copy of every tensor, so that in-place work and gradients stay in it.
 
-    They become `dtype`, unless it is None, or they are integers; the graph they hang on is left behind.
+    All but integers become `dtype`, unless that is None; the graph they hang on is left behind.
     """
 
     def alone(leaf: Any) -> Any:

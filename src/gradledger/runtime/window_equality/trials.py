@@ -121,7 +121,8 @@ def _copied(model: M, dtype: torch.dtype | None) -> M:
         ) from error
     with _explained("the model", dtype):
         # Not `model.to(dtype)`: it makes complex parameters real.
-        return model._apply(lambda tensor: in_precision(tensor, dtype))
+        model._apply(lambda tensor: in_precision(tensor, dtype))  # type: ignore[no-untyped-call]
+    return model
 
 
 @contextmanager
