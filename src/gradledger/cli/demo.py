@@ -1,16 +1,20 @@
-"""Take the tour: the laws, and three faults in programs that really run."""
+"""Take the tour: the laws, three faults in programs that really run, and the auditor at work."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from gradledger.report.terminal import Line, Terminal
 
 if TYPE_CHECKING:
+    import subprocess
+
     from gradledger.rules import Rule
 
 TOUR = {"GL101": "Spent twice", "GL201": "Thrown away", "GL301": "Weighed wrong"}
@@ -20,6 +24,10 @@ _IDEA = (
     "gradledger keeps the books of your gradients. Every `backward()` deposits, every "
     "`optimizer.step()` spends, every `zero_grad()` clears. It tells, with file and line, when a "
     "deposit is spent twice, thrown away, weighed wrong or never used."
+)
+_AUDITOR = (
+    "Nobody has to look for such lines. `gradledger run` runs a script as plain Python does, with "
+    "the same results, and says at its end what became of each gradient."
 )
 _WORDS = (
     "A cell is one parameter's `.grad`. A window is all the deposits that one step spends. The "
@@ -41,12 +49,14 @@ def run(args: argparse.Namespace) -> int:
     rules = [find(code) for code in TOUR]
     with ExitStack() as stack:
         players: list[Live] = []
+        audit: subprocess.Popen[str] | None = None
         if torch_is_installed():
             # They start now, and are done when the reader comes to them.
             players = [
                 stack.enter_context(Live(map(kind, rules)))
                 for kind in (programs.bad, programs.good)
             ]
+            audit = stack.enter_context(_audit(rules[0], terminal))
         terminal.show(_opening(terminal, can_run=bool(players)))
         for number, rule in enumerate(rules, start=1):
             terminal.show(_fault(terminal, rule, f"{number}. {TOUR[rule.code]}"))
@@ -54,8 +64,50 @@ def run(args: argparse.Namespace) -> int:
                 with terminal.waiting("both programs are running"):
                     wrong, right = (player.next_output() for player in players)
                 terminal.show(_side_by_side(terminal, wrong, right))
+        terminal.show(_auditor(terminal, can_run=audit is not None))
+        if audit is not None:
+            with terminal.waiting("the program is being audited"):
+                said, _ = audit.communicate()
+            terminal.show(_as_it_came(said, terminal))
         terminal.show(_closing())
     return 0
+
+
+@contextmanager
+def _audit(rule: Rule, terminal: Terminal) -> Iterator[subprocess.Popen[str]]:
+    """`gradledger run` on the rule's bad program, without the marks that give the fault away."""
+    import subprocess
+    from tempfile import TemporaryDirectory
+
+    from gradledger.rules import programs
+
+    colour = {"FORCE_COLOR": "1"} if terminal.colour else {}
+    kept = {k: v for k, v in os.environ.items() if k not in ("FORCE_COLOR", "NO_COLOR")}
+    with TemporaryDirectory(prefix="gradledger-tour-") as folder:
+        with open(os.path.join(folder, "train.py"), "w", encoding="utf-8") as script:
+            script.writelines(f"{line}\n" for line in programs.bad(rule).lines)
+        process = subprocess.Popen(
+            # What torch warns of when it is loaded is about this machine, and not for the tour.
+            [sys.executable, "-W", "ignore", "-m", "gradledger", "run", "train.py"],
+            cwd=folder,
+            env={
+                **kept,
+                **colour,
+                "COLUMNS": str(terminal.width),
+                "OMP_NUM_THREADS": "1",
+                "PYTHONIOENCODING": "utf-8",
+            },
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+        )
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.communicate()
 
 
 def _opening(terminal: Terminal, *, can_run: bool) -> Iterator[Line]:
@@ -113,12 +165,39 @@ def _side_by_side(terminal: Terminal, left: list[str], right: list[str]) -> Iter
                 yield (margin, line)
 
 
+def _auditor(terminal: Terminal, *, can_run: bool) -> Iterator[Line]:
+    from gradledger.torch_extra import INSTALL
+
+    yield ()
+    yield (("The auditor", "heading"),)
+    yield from terminal.prose(_AUDITOR)
+    if can_run:
+        yield from terminal.prose("Here is the first of these programs again, as train.py:")
+        yield ()
+        yield (("$ gradledger run train.py", "code"),)
+    else:
+        yield from terminal.prose("It needs PyTorch:")
+        yield ("    ", (INSTALL, "code"))
+
+
+def _as_it_came(said: str, terminal: Terminal) -> Iterator[Line]:
+    """What another process printed for this terminal, colours and all."""
+    for line in said.splitlines():
+        if terminal.colour:
+            from rich.text import Text
+
+            yield (Text.from_ansi(line),)
+        else:
+            yield (line,)
+
+
 def _closing() -> Iterator[Line]:
     from gradledger.rules import CATALOGUE
 
     yield ()
     yield (("Read on", "heading"),)
     for command, about in {
+        "gradledger run train.py": "audits your own script, and its arguments stay its own",
         "gradledger rules": f"all {len(CATALOGUE)} rules",
         "gradledger rule GL101": "one of them: why it matters, how to fix it",
         "gradledger rule GL101 --program bad": "its program, to try out",

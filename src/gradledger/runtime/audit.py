@@ -207,16 +207,12 @@ class Audit:
         journal = self.journal
         paths = {place.path for finding in self.findings for place in finding.places}
         paths |= {at.path for at, _, _ in self.fingerprints}
-        counts: dict[Place, dict[type, int]] = {}
-        for event, count in self.journal.occurrences.items():
-            kinds = counts.setdefault(event.at, {})
-            kinds[type(event)] = kinds.get(type(event), 0) + count
         return Verdict(
             subject,
             self.findings,
             self.tally,
             len(self.journal.owned),
-            {place: max(kinds.values()) for place, kinds in counts.items()},
+            journal.occurrences,
             {path: journal.places.source(path).text for path in paths},
             (self._ended or monotonic()) - self._started,
             trouble=repr(journal.failure) if journal.failure is not None else "",

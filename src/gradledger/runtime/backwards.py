@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from operator import is_
 from typing import Any
 
 import torch
@@ -28,6 +29,10 @@ from gradledger.runtime.weights import Loss
 class Pass:
     """One backward pass, from its call to its end."""
 
+    __slots__ = (
+        "create", "loss", "number", "partial", "retain", "roots", "site", "told", "walked",
+    )  # fmt: skip
+
     def __init__(
         self, site: Site, roots: list[Tensor], loss: Loss, *, retain: bool, create: bool
     ) -> None:
@@ -39,7 +44,9 @@ class Pass:
         """Gradients get a graph of their own, and each deposit a new tensor."""
         self.partial = True
         """Until it has ended well."""
-        self.walked: frozenset[Place] = frozenset()
+        self.walked = site.walked
+        self.number = 0
+        """Of the last node of its graph: later nodes have higher ones."""
         self.told = False
         """A part of what it deposited was told already, because a hook spent that."""
 
@@ -73,8 +80,9 @@ class Backwards:
         journal = self.journal
 
         def backward(tensors_: Any, *args: Any, **kwargs: Any) -> None:
-            if is_compiling() or journal.asleep or journal.work.depth:
-                # The last: a checkpoint's own pass, inside another one.
+            work = journal.work
+            if journal.asleep or is_compiling() or work.depth or work.hushed:
+                # Depth: a checkpoint's own pass, inside another one.
                 real(tensors_, *args, **kwargs)
                 return
             if not isinstance(tensors_, Tensor | list | tuple):
@@ -83,13 +91,13 @@ class Backwards:
             if this is None:
                 real(tensors_, *args, **kwargs)
                 return
-            work, thread = journal.work, threading.get_ident()
+            thread = threading.get_ident()
             self._running[thread] = this
             work.depth += 1
             try:
                 real(tensors_, *args, **kwargs)
                 this.partial = False
-                self.kept.ended()
+                self.kept.ended(thread, this.number)
             except RuntimeError as error:
                 self._refused(this, error)
                 raise
@@ -116,13 +124,11 @@ class Backwards:
         roots = [tensors_] if isinstance(tensors_, Tensor) else list(tensors(tensors_))
         retain, create = _keeps(args, kwargs)
         this = Pass(site, roots, self._weigh(site, roots), retain=retain, create=create)
-        this.walked = site.walked
         self._threads.add(threading.get_ident())
         if site.walks(retain=retain) or len(self._threads) > 1:
             self._walk(this, at)
-        root = roots[0].grad_fn if roots else None
-        if root is not None:
-            self.kept.begin(site, root)
+        if roots and (root := roots[0].grad_fn) is not None:
+            this.number = self.kept.begin(site, root)
         return this
 
     def _weigh(self, site: Site, roots: list[Tensor]) -> Loss:
@@ -161,38 +167,34 @@ class Backwards:
             running.partial = running.told = True
 
     def _tell(self, this: Pass) -> None:
-        journal, cells = self.journal, self.journal.cells
-        now = cells.look()
+        journal, cells, site = self.journal, self.journal.cells, this.site
+        grads, now = cells.survey()
         slots, names = cells.changed(now)
         before = cells.seen
-        if any(before[slot] for slot in slots):
+        if before.count(None) != len(before):
             slots, names = self._only_deposits(slots, names, before, now, this)
-        for slot in slots:
-            before[slot] = now[slot]
+        cells.seen = now
         if this.told and not slots:
             return
         self.latest = names
-        bad = self._non_finite(slots)
-        event = journal.made(
-            Backward,
-            this.site.at,
-            names,
-            this.loss.weight,
-            this.loss.scaler,
-            bad,
-            this.partial,
-            self.replicas.local,
-            this.retain,
-            this.walked,
-        )
-        journal.post(event)
+        bad = self._non_finite(slots, grads)
+        journal.post(self._event(this, names, bad))
         for hear in self.deposited:
             hear(this, slots)
         if self.replicas.pending:
-            self.replicas.after(this.site.at, names, partial=this.partial)
-        if this.site.reaches_inputs and names:
+            self.replicas.after(site.at, names, partial=this.partial)
+        if site.reaches_inputs and names:
             # A pass that also reaches an input may be made for that input's gradient.
-            journal.post(journal.made(Read, this.site.at, names))
+            journal.post(journal.made(Read, site.at, names))
+
+    def _event(self, this: Pass, names: CellNames, bad: CellNames) -> Backward:
+        site, loss, local = this.site, this.loss, self.replicas.local
+        fields = names, loss.weight, loss.scaler, bad, this.partial, local, this.retain, this.walked
+        # The very same fields as last time are quicker to know again than to look up.
+        if not all(map(is_, fields, site.fields)):
+            site.fields = fields
+            site.event = self.journal.made(Backward, site.at, *fields)
+        return site.event
 
     def _only_deposits(
         self, slots: Slots, names: CellNames, before: list[State], now: list[State], this: Pass
@@ -210,28 +212,19 @@ class Backwards:
         if cleared:
             lost = frozenset(cells.names[slot] for slot in cleared)
             self.journal.post(Clear(this.site.at, lost))
-            for slot in cleared:
-                before[slot] = None
         if len(deposits) == len(slots):
             return slots, names
         return tuple(deposits), frozenset(cells.names[slot] for slot in deposits)
 
-    def _non_finite(self, slots: Slots) -> CellNames:
+    def _non_finite(self, slots: Slots, grads: Sequence[Tensor | None]) -> CellNames:
         """The cells that this pass brought a NaN or an Inf into."""
-        cells = self.journal.cells
-        grads = [leaf.grad for slot in slots if (leaf := cells.leaf(slot)) is not None]
-        if all_finite([grad for grad in grads if grad is not None]):
+        deposited = grads if len(slots) == len(grads) else [grads[slot] for slot in slots]
+        if all_finite([grad for grad in deposited if grad is not None]):
             return NO_CELLS
-        bad = {
-            slot
-            for slot in slots
-            if (leaf := cells.leaf(slot)) is not None
-            and leaf.grad is not None
-            and not finite(leaf.grad)
-        }
+        bad = {slot for slot in slots if (grad := grads[slot]) is not None and not finite(grad)}
         new = bad - self._bad
         self._bad |= bad
-        return frozenset(cells.names[slot] for slot in new)
+        return frozenset(self.journal.cells.names[slot] for slot in new)
 
     def cleared(self, slots: Iterable[int]) -> None:
         """These cells hold nothing any more."""
@@ -247,6 +240,9 @@ class Backwards:
 
 def _keeps(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bool, bool]:
     """Does the call keep its graph, and does it make one of the gradients?"""
+    if len(args) == 3 and "retain_graph" not in kwargs:  # as `Tensor.backward` calls it
+        _, retain, create = args
+        return bool(create if retain is None else retain), bool(create)
     given = dict(zip(("grad_tensors", "retain_graph", "create_graph"), args, strict=False)) | kwargs
     retain, create = given.get("retain_graph"), bool(given.get("create_graph", False))
     return create if retain is None else bool(retain), create

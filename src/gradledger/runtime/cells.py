@@ -6,7 +6,7 @@ import sys
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from operator import ne
 
@@ -164,14 +164,14 @@ class Cells:
 
     def look(self) -> list[State]:
         """What each gradient looks like now."""
+        return self.survey()[1]
+
+    def survey(self) -> tuple[Sequence[Tensor | None], list[State]]:
+        """Each gradient, and what it looks like now."""
         if self.shared:
-            return self._look_at_mine()
-        return [
-            None
-            if (leaf := ref()) is None or (grad := grad_of(leaf)) is None
-            else (id(grad), grad._version)
-            for ref in self._refs
-        ]
+            return self._survey_mine()
+        grads = [None if (leaf := ref()) is None else grad_of(leaf) for ref in self._refs]
+        return grads, [None if grad is None else (id(grad), grad._version) for grad in grads]
 
     def states(self, slots: Slots) -> list[State]:
         """What the gradients in these slots look like now."""
@@ -183,14 +183,16 @@ class Cells:
             for slot in slots
         ]
 
-    def _look_at_mine(self) -> list[State]:
+    def _survey_mine(self) -> tuple[Sequence[Tensor | None], list[State]]:
         """To read a gradient that another thread is just writing to would crash."""
         thread, now = threading.get_ident(), list(self.seen)
+        grads: list[Tensor | None] = [None] * len(now)
         others = [slots for other, slots in self._claims.items() if other != thread]
         for slot in self._claims.get(thread, set()).difference(*others):
             leaf = self._refs[slot]()
-            now[slot] = None if leaf is None else look_at(leaf)
-        return now
+            if leaf is not None:
+                grads[slot], now[slot] = grad_of(leaf), look_at(leaf)
+        return grads, now
 
     def changed(self, now: list[State]) -> tuple[Slots, CellNames]:
         """Those that look different from when they were looked at last."""

@@ -11,6 +11,7 @@ from torch.compiler import is_compiling
 from torch.optim.optimizer import Optimizer
 
 from gradledger.ledger.events import Clear, Read
+from gradledger.ledger.page import Page
 from gradledger.ledger.places import Place
 from gradledger.runtime.backwards import Backwards
 from gradledger.runtime.cells import Slots
@@ -28,6 +29,9 @@ class Clears:
         self.journal = journal
         self.backwards = backwards
         self.optimizers = optimizers
+        self._page: Page | None = None
+        self._unspent = False
+        """Whether something was unspent on that page."""
 
     def watch(self, patches: Patches) -> None:
         """Audit `zero_grad` until the patches are closed."""
@@ -40,7 +44,7 @@ class Clears:
 
         def zero_grad(holder: Any, *args: Any, **kwargs: Any) -> Any:
             work = journal.work
-            if is_compiling() or journal.asleep or work.hushed:
+            if journal.asleep or is_compiling() or work.hushed:
                 return real(holder, *args, **kwargs)
             if work.depth:
                 self.backwards.tell_so_far()
@@ -97,7 +101,10 @@ class Clears:
     # Where to clear unspent gradients is right
 
     def _something_unspent(self) -> bool:
-        return any(cell.fresh for _, cell in self.journal.book.page.groups)
+        page = self.journal.book.page
+        if page is not self._page:
+            self._page, self._unspent = page, any(cell.fresh for _, cell in page.groups)
+        return self._unspent
 
     def _excuse(self, slots: Slots, at: Place) -> None:
         """Who drops what is not finite, or clears inside an optimizer's own method, is careful."""

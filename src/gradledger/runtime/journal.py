@@ -59,7 +59,9 @@ class Journal:
         """Told when modules were imported."""
         self.owned: set[int] = set()
         """Slots that some optimizer holds."""
-        self.occurrences: dict[Event, int] = {}
+        self._counts: dict[int, list[Any]] = {}
+        """How often each event happened, by its identity."""
+        self._occurrences: dict[tuple[Place, type[Event]], int] = {}
         self._modules = 0
         self._events: dict[tuple[Any, ...], Event] = {}
         self._traits: dict[str, Traits] = {}
@@ -115,10 +117,31 @@ class Journal:
             self._enter(Gone(at, cells, optimizers))
 
     def _enter(self, event: Event) -> None:
-        self.occurrences[event] = self.occurrences.get(event, 0) + 1
+        count = self._counts.get(id(event))
+        if count is None:
+            if len(self._counts) >= MOST_EVENTS:
+                self._count()
+            self._counts[id(event)] = [event, 1]
+        else:
+            count[1] += 1
         findings = self.book.post(event)
         for hear in self.heard:
             hear(event, findings)
+
+    def _count(self) -> None:
+        for event, count in self._counts.values():
+            key = event.at, type(event)
+            self._occurrences[key] = self._occurrences.get(key, 0) + count
+        self._counts.clear()
+
+    @property
+    def occurrences(self) -> dict[Place, int]:
+        """How often something happened at each place, whatever happened there most."""
+        self._count()
+        most: dict[Place, int] = {}
+        for (place, _), count in self._occurrences.items():
+            most[place] = max(count, most.get(place, 0))
+        return most
 
     def fail(self, error: Exception) -> None:
         """We have a bug: say so at the end, and stay out of the program's way until then."""

@@ -29,16 +29,14 @@ class Kept:
         self.windows = 0
         """Steps so far."""
         self._holders = Holders(journal.places)
-        self._begun: dict[int, int] = {}
         self._ended: dict[int, int] = {}
         """For each thread, the number of the last node of its latest pass that ended well."""
 
     # Losses that pile up
 
-    def begin(self, site: Site, root: Node) -> None:
-        """A pass from this node begins."""
+    def begin(self, site: Site, root: Node) -> int:
+        """A pass from this node begins; gives the node's number."""
         note(root, LOSS, site.token(self.windows))
-        self._begun[threading.get_ident()] = root._sequence_nr()
         alive = len(site.alive)
         if alive > site.most_alive:
             site.most_alive = alive
@@ -46,11 +44,11 @@ class Kept:
         elif site.kept_at is not None and alive <= FEW:
             self.journal.post(Release(self.journal.places.last, site.kept_at))
             site.kept_at, site.most_alive = None, FEW
+        return _number(root)
 
-    def ended(self) -> None:
-        """The pass of this thread ended well."""
-        thread = threading.get_ident()
-        self._ended[thread] = self._begun.pop(thread, 0)
+    def ended(self, thread: int, number: int) -> None:
+        """The pass of this thread, from that node, ended well."""
+        self._ended[thread] = number
 
     def _piles_up(self, site: Site) -> None:
         """More graphs of one site's losses are alive than ever before."""

@@ -7,6 +7,7 @@ reports it, waits for threads and calls what was registered at exit.
 from __future__ import annotations
 
 import builtins
+import os
 import sys
 from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 from types import CodeType, FunctionType, ModuleType, TracebackType
@@ -15,6 +16,8 @@ from gradledger.runtime.arrival import when_imported
 from gradledger.runtime.ending import Auditor, Ending
 from gradledger.runtime.scripts import TargetError
 from gradledger.runtime.targets import Target
+
+_HERE = os.path.dirname(__file__)
 
 
 def launch(target: Target, auditor: Auditor) -> int:
@@ -96,7 +99,9 @@ def _hide_frames_above(first: CodeType) -> None:
         kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
         sys.excepthook = hook
-        error.__traceback__ = sys.last_traceback = trace = _from(first, trace)
+        error.__traceback__ = _from(first, trace)
+        _leave_ours_out(error)
+        sys.last_traceback = trace = error.__traceback__
         try:
             hook(kind, error, trace)
         except SystemExit:
@@ -117,3 +122,26 @@ def _from(first: CodeType, trace: TracebackType | None) -> TracebackType | None:
     while rest is not None and rest.tb_frame.f_code is not first:
         rest = rest.tb_next
     return rest or trace
+
+
+def _leave_ours_out(error: BaseException) -> None:
+    """Tracebacks go from the program straight to torch, and not through what we put round it."""
+    done: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        one = waiting.pop()
+        if one is not None and id(one) not in done:
+            done.add(id(one))
+            one.__traceback__ = _without_ours(one.__traceback__)
+            waiting += [one.__cause__, one.__context__]
+
+
+def _without_ours(trace: TracebackType | None) -> TracebackType | None:
+    kept = []
+    while trace is not None:
+        if os.path.dirname(trace.tb_frame.f_code.co_filename) != _HERE:
+            kept.append(trace)
+        trace = trace.tb_next
+    for entry, following in zip(kept, [*kept[1:], None], strict=True):
+        entry.tb_next = following
+    return kept[0] if kept else None

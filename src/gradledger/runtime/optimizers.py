@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from operator import is_
 from typing import Any
 
 from torch import Tensor
@@ -37,6 +38,11 @@ class Known:
         self.slots: tuple[int, ...] = ()
         self.cells: CellNames = NO_CELLS
         self.trainable: list[bool] = []
+        self.deposits: CellNames | None = None
+        """What the backward before its latest step put something into."""
+        self.fields: tuple[object, ...] = (None,)
+        self.event: Step
+        """Its latest step, and what that was made of."""
 
 
 class Stepping:
@@ -71,6 +77,7 @@ class Optimizers:
         self._making: set[int] = set()
         self._running = threading.local()
         self._idle: dict[tuple[Page, str], tuple[str, ...]] = {}
+        self._idle_on: tuple[Page | None, str, tuple[str, ...]] = (None, "", ())
 
     def watch(self, patches: Patches) -> None:
         """Audit all optimizers until the patches are closed."""
@@ -144,15 +151,19 @@ class Optimizers:
         self, optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
         journal = self.journal
-        if is_compiling() or journal.asleep or journal.work.hushed:
+        if journal.asleep or is_compiling() or journal.work.hushed:
             return None
         at = journal.arrive()
         if journal.work.depth:
             self.backwards.tell_so_far()
         known = self.known(optimizer)
         step = Stepping(known, optimizer, at)
-        self._declare(known, at)
-        self._look_at_idle(step)
+        if known.deposits is not self.backwards.latest:
+            # Who freezes a parameter, or thaws it, changes what a backward reaches.
+            known.deposits = self.backwards.latest
+            self._declare(known, at)
+        if self._idle_cells(known.name):
+            self._look_at_idle(step)
         stack = self._stack()
         stack.append(step)
         # The hook's first argument is the optimizer itself; a closure may be the second.
@@ -169,7 +180,8 @@ class Optimizers:
             self._between(step)
             with self.journal.script_at_work():
                 loss = closure()
-            self._look_at_idle(step)
+            if self._idle_cells(step.known.name):
+                self._look_at_idle(step)
             return loss
 
         return evaluate
@@ -212,10 +224,10 @@ class Optimizers:
         journal, known = self.journal, step.known
         vanished = self.precision.vanished(known.slots)
         self.steps += 1
-        event = journal.made(
-            Step, step.at, known.name, None, self.scaler, moved, NO_CELLS, vanished
-        )
-        journal.post(event)
+        fields = step.at, known.name, None, self.scaler, moved, NO_CELLS, vanished
+        if not all(map(is_, fields, known.fields)):
+            known.fields, known.event = fields, journal.made(Step, *fields)
+        journal.post(known.event)
         self.backwards.stepped()
         for hear in self.stepped:
             hear(step)
@@ -248,6 +260,8 @@ class Optimizers:
     def _idle_cells(self, optimizer: str) -> tuple[str, ...]:
         """Cells with zeros, or frozen with an old gradient: a step may move them all the same."""
         page = self.journal.book.page
+        if self._idle_on[0] is page and self._idle_on[1] == optimizer:
+            return self._idle_on[2]
         known = self._idle.get((page, optimizer))
         if known is None:
             if len(self._idle) > 1000:
@@ -262,6 +276,7 @@ class Optimizers:
                     for name in sorted(names)
                 )
             self._idle[page, optimizer] = known
+        self._idle_on = page, optimizer, known
         return known
 
     def _moved(self, step: Stepping) -> Iterator[str]:

@@ -43,6 +43,7 @@ class Places:
         self.last = Place(main or "<unknown>", 1)
         """Where the program was last seen."""
         self._main = main
+        self._real_main = None if main is None else os.path.realpath(main)
         self._users: dict[str, bool] = {}
         self._sources: dict[str, Source] = {}
         self._spots: dict[tuple[CodeType, int], Spot] = {}
@@ -69,14 +70,16 @@ class Places:
         return known
 
     def _judge(self, path: str) -> bool:
-        if self._main is not None and _same(path, self._main):
+        if path == self._main:
             return True
         if path.startswith("<"):
             # A cell of a notebook has its text in the cache; what `exec` made up has none.
             return bool(linecache.getlines(path))
-        real = os.path.realpath(path)
+        real = os.path.realpath(path)  # once: there are thousands of modules to judge
+        if real == self._real_main:
+            return True
         package = _package(real)
-        if package and self._main and package == _package(os.path.realpath(self._main)):
+        if package and self._real_main and package == _package(self._real_main):
             # The command of an installed program: its own package is what is audited.
             return not real.startswith(_OURS)
         return not real.startswith(_LIBRARIES) and not any(part in real for part in _INSTALLED)
@@ -149,10 +152,6 @@ class Places:
             if call is not None and call.lineno <= line:
                 line, column = call.lineno, call.col_offset
         return Spot(Place(code.co_filename, line, column), end)
-
-
-def _same(path: str, other: str) -> bool:
-    return path == other or os.path.realpath(path) == os.path.realpath(other)
 
 
 def _package(real: str) -> str | None:

@@ -206,18 +206,12 @@ def _told(finding: Finding) -> dict[str, Any]:
 
 
 def _finding(told: Mapping[str, Any]) -> Finding:
-    evidence: Iterable[list[Any]] = told["evidence"]
-    return Finding(
-        told["rule"],
-        _place(told["at"]),
-        told["detail"],
-        "observed",
-        tuple(
-            Evidence(what, None if at is None else _place(at), note) for what, at, note in evidence
-        ),
-        frozenset(told["cells"]),
-        told["count"],
+    evidence = tuple(
+        Evidence(what, None if at is None else _place(at), note)
+        for what, at, note in told["evidence"]
     )
+    at, cells = _place(told["at"]), frozenset(told["cells"])
+    return Finding(told["rule"], at, told["detail"], "observed", evidence, cells, told["count"])
 
 
 def _spot(place: Place) -> list[Any]:

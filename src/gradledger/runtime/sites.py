@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 
-from gradledger.ledger.events import UNKNOWN_WEIGHT
+from gradledger.ledger.events import UNKNOWN_WEIGHT, Backward
 from gradledger.ledger.places import Place
 from gradledger.runtime.weights import Loss
 
@@ -36,6 +36,9 @@ class Site:
         self.reaches_inputs = False
         """Its graph ends also in leaves that are no parameters, and that nobody owns."""
         self.unread = Loss(UNKNOWN_WEIGHT)
+        self.fields: tuple[object, ...] = (None,)
+        self.event: Backward
+        """The latest event, and what it was made of."""
         self.alive: set[weakref.ref[Token]] = set()
         """Graphs of its losses that still exist."""
         self.walked: frozenset[Place] = frozenset()
