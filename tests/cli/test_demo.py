@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import io
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,17 +10,28 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from gradledger.cli import main
-from gradledger.cli.demo import TOUR
+from gradledger.cli.demo import TOUR, _as_it_came, _audit
 from gradledger.cli.live import Live
+from gradledger.report.terminal import Terminal
 from gradledger.rules import find, programs
 from gradledger.rules.programs import Program
 
 
-def test_the_tour_shows_what_the_programs_print_when_they_run_alone(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["demo"]) == 0
-    shown = capsys.readouterr().out
+@pytest.fixture(scope="module")
+def tour() -> str:
+    """All of the tour, as it is printed into a pipe."""
+    done = subprocess.run(
+        [sys.executable, "-m", "gradledger", "demo"],
+        env={k: v for k, v in os.environ.items() if k != "FORCE_COLOR"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_the_tour_shows_what_the_programs_print_when_they_run_alone(tour: str) -> None:
     # One is enough, and not the first, so that something ran in the same process before it.
     program = programs.bad(find(list(TOUR)[-1]))
     alone = subprocess.run(
@@ -27,9 +40,41 @@ def test_the_tour_shows_what_the_programs_print_when_they_run_alone(
     assert alone.stderr == ""
     # The last digits may depend on the number of threads.
     for line in alone.stdout.splitlines():
-        assert line[:-2] in shown
-    assert "Error" not in shown
-    assert "ended with status" not in shown
+        assert line[:-2] in tour
+    assert "Error" not in tour
+    assert "ended with status" not in tour
+
+
+def test_the_tour_audits_its_first_program_and_shows_the_verdict(tour: str) -> None:
+    program = programs.bad(find(next(iter(TOUR))))
+    ((line, mark),) = program.marks.items()
+    _, said = tour.split("$ gradledger run train.py\n")
+    verdict, _ = said.split("\nRead on\n")
+    assert f"\ntrain.py:{line}: {next(iter(TOUR))} " in verdict
+    assert "The books do not balance: 1 error." in verdict
+    # The auditor has to find it by itself, and so has the reader to see.
+    assert mark not in verdict
+
+
+def test_in_colour_the_verdict_has_colours_and_no_line_is_lost() -> None:
+    plain = "train.py:24: GL101\n\n  80 steps"
+    painted = "\x1b[1mtrain.py:24\x1b[0m: \x1b[1;31mGL101\x1b[0m\n\n  80 steps"
+    stream = io.StringIO()
+    terminal = Terminal(stream)
+    terminal.colour = True
+    lines = list(_as_it_came(painted, terminal))
+    assert "\n".join(str(*line) for line in lines) == plain
+    assert [span.style for span in lines[0][0].spans] != []  # type: ignore[union-attr]
+
+
+def test_an_audit_that_nobody_waits_for_is_ended_and_leaves_no_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with _audit(find("GL101"), Terminal(io.StringIO())) as process:
+        assert list(tmp_path.iterdir()) != []
+    assert process.returncode is not None
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_without_torch_the_tour_reads_as_it_did(

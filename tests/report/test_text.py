@@ -181,3 +181,18 @@ def test_very_many_places_are_cut_short_and_counted() -> None:
     said = rendered(Verdict("t.py", (finding,)))
     assert said.count("deposited") == 8
     assert "and 22 more places" in said
+
+
+TROUBLE = "nothing was heard from rank 1"
+
+
+def test_books_that_were_not_kept_to_the_end_do_not_pass_for_balanced() -> None:
+    told = rendered(all_is_well()._replace(trouble=TROUBLE))
+    assert told.startswith("As far as they were kept, the books balance")
+    assert told.endswith(f"Not all was audited: {TROUBLE}.\n")
+    assert rendered(Verdict("train.py", trouble=TROUBLE)) == f"Not all was audited: {TROUBLE}.\n"
+
+
+def test_quiet_tells_of_trouble_too() -> None:
+    assert rendered(nobody_clears()._replace(trouble=TROUBLE), quiet=True).count("\n") == 2
+    assert rendered(all_is_well()._replace(trouble=TROUBLE), quiet=True).startswith("Not all")

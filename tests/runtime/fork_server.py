@@ -26,32 +26,39 @@ from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 import gradledger.report.rendering
-import gradledger.runtime.audit  # noqa: F401
+import gradledger.runtime.audit
 
 gradient = attrgetter("grad")
 """Spelled so that the text of this file, should an audit read it, works on no gradients."""
 
 
 class Witness:
-    """Hashes what each module gives back, what each step leaves, and all there is at the end."""
+    """Hashes what modules give back, what steps leave, and all there is at the end."""
 
     def __init__(self) -> None:
         self.seen = hashlib.blake2b(digest_size=16)
+        self.calls = 0
         register_module_forward_hook(self.forward)
         register_optimizer_step_post_hook(self.step)
 
     def forward(self, module: nn.Module, given: object, output: object) -> None:
-        if not is_compiling():
+        if not is_compiling() and self.looks():
             self.take(output)
 
     def step(self, optimizer: Optimizer, args: object, kwargs: object) -> None:
-        if not is_compiling():
+        if not is_compiling() and self.looks():
             self.take([group["params"] for group in optimizer.param_groups])
+
+    def looks(self) -> bool:
+        """At first always. Later a part is enough: what goes astray stays astray."""
+        self.calls += 1
+        return self.calls <= 200 or not self.calls % 50
 
     def end(self, path: str) -> None:
         main = vars(sys.modules["__main__"])
         self.take({name: value for name, value in main.items() if not name.startswith("_")})
-        self.take([torch.get_rng_state(), repr(random.getstate()), repr(numpy.random.get_state())])
+        self.take(torch.get_rng_state())
+        self.seen.update(repr((random.getstate(), numpy.random.get_state())).encode())
         with open(path, "w") as file:
             file.write(self.seen.hexdigest())
 
@@ -72,7 +79,7 @@ class Witness:
             for key, part in value.items():
                 self.seen.update(repr(key).encode() if isinstance(key, str | int) else b"")
                 self.take(part, depth - 1)
-        elif isinstance(value, str | int | float | None):
+        elif isinstance(value, int | float | None):  # no text: names of temporary files
             self.seen.update(repr(value).encode())
 
     def take_tensor(self, tensor: Tensor) -> None:
@@ -106,11 +113,10 @@ def plain() -> None:
 
 
 torch.set_num_threads(1)
-gradledger.report.rendering  # noqa: B018
 mine: dict[str, Any] = {}
 for line in sys.stdin:
     children = []
-    for mine in json.loads(line):
+    for mine in json.loads(line):  # noqa: B007
         child = os.fork()
         if not child:
             break

@@ -18,9 +18,7 @@ HERE = Path(__file__).parent
 FRAMEWORKS = ("accelerate", "ignite.engine", "lightning", "transformers.trainer")
 
 NOT_YET = {
-    "accelerate_windows_by_items": "a sum divided by its items passes for a window divided twice",
     "lightning_divides_twice": "that Lightning divides is not known at run time",
-    "lightning_manual_window_left_over": "where Lightning's epoch ends is not seen in time",
     "transformers_divides_twice": "that the Trainer divides is not known at run time",
     "transformers_items_swallowed": "the Trainer draws a window's batches before their backwards",
 }

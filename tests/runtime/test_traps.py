@@ -92,15 +92,9 @@ CLEAR = "optimizer.zero_grad()"
         ("manual_sgd", "            w.grad.zero_()\n", "", "GL101"),
         ("sparse_accumulation", " / 4)", ")", "GL301"),
         ("gradient_checkpointing_reentrant", " / accumulate", "", "GL301"),
-        pytest.param(
-            *("eval_in_the_middle_of_a_window", " / accumulate", "", "GL301"),
-            marks=pytest.mark.xfail(reason="the end of the held-out data passes for the epoch's"),
-        ),
+        ("eval_in_the_middle_of_a_window", " / accumulate", "", "GL301"),
         ("iterations_without_epochs", "(loss / 4)", "loss", "GL301"),
-        pytest.param(
-            *("accumulation_of_batchmean", "(loss / accumulate)", "loss", "GL301"),
-            marks=pytest.mark.xfail(reason="a sum divided by the batch is not known for a mean"),
-        ),
+        ("accumulation_of_batchmean", "(loss / accumulate)", "loss", "GL301"),
         (
             "layerwise_optimizer_in_backward_hook",
             "    optimizers[parameter].zero_grad()\n",

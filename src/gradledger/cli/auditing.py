@@ -89,7 +89,8 @@ class Auditing:
         if self._fail_on:
             from gradledger.report.ordering import fails
 
-            return int(fails(verdict, self._fail_on))
+            # What was not audited has not passed.
+            return int(fails(verdict, self._fail_on)) or (FAILED if verdict.trouble else 0)
         return 0
 
     def _record_of_rank(self) -> Path | None:
@@ -123,7 +124,7 @@ class Auditing:
         def write(stream: TextIO) -> None:
             render(verdict, self._format, stream=stream, quiet=self._quiet)
 
-        if not verdict.findings and not verdict.tally.backwards:
+        if not (verdict.findings or verdict.tally.backwards or verdict.trouble):
             self._say(f"{self._subject} made no backward pass, so there was nothing to audit.")
             if self._format == "text" and not self._output:
                 return

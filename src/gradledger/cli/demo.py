@@ -86,7 +86,7 @@ def _audit(rule: Rule, terminal: Terminal) -> Iterator[subprocess.Popen[str]]:
     with TemporaryDirectory(prefix="gradledger-tour-") as folder:
         with open(os.path.join(folder, "train.py"), "w", encoding="utf-8") as script:
             script.writelines(f"{line}\n" for line in programs.bad(rule).lines)
-        process = subprocess.Popen(
+        with subprocess.Popen(
             # What torch warns of when it is loaded is about this machine, and not for the tour.
             [sys.executable, "-W", "ignore", "-m", "gradledger", "run", "train.py"],
             cwd=folder,
@@ -102,12 +102,11 @@ def _audit(rule: Rule, terminal: Terminal) -> Iterator[subprocess.Popen[str]]:
             stderr=subprocess.STDOUT,
             encoding="utf-8",
             errors="replace",
-        )
-        try:
-            yield process
-        finally:
-            process.kill()
-            process.communicate()
+        ) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
 
 
 def _opening(terminal: Terminal, *, can_run: bool) -> Iterator[Line]:
@@ -197,7 +196,7 @@ def _closing() -> Iterator[Line]:
     yield ()
     yield (("Read on", "heading"),)
     for command, about in {
-        "gradledger run train.py": "audits your own script, and its arguments stay its own",
+        "gradledger run train.py": "your own script, audited",
         "gradledger rules": f"all {len(CATALOGUE)} rules",
         "gradledger rule GL101": "one of them: why it matters, how to fix it",
         "gradledger rule GL101 --program bad": "its program, to try out",

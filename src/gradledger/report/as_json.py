@@ -29,6 +29,7 @@ def document(verdict: Verdict) -> dict[str, Any]:
             "parameters": verdict.parameters,
             "ranks": verdict.ranks,
             "seconds": verdict.seconds,
+            "trouble": whole(verdict.trouble),
         },
     }
 

@@ -16,13 +16,14 @@ def lines(verdict: Verdict, terminal: Terminal) -> Iterator[Line]:
     """A calm end: do the books balance, what was counted, and where to read on."""
     tally, level = verdict.tally, worst(verdict)
     if level is None and not tally.entries:
-        yield from _nothing(verdict, terminal)
+        yield from unaudited(verdict, terminal) if verdict.trouble else _nothing(verdict, terminal)
         return
     if balance(verdict) or level is None:
         judged, style = "balance", "cure"
     else:
         judged, style = "do not balance", level.value
-    yield ((f"The books {judged}", style), f": {_score(verdict)}.")
+    books = "As far as they were kept, the books" if verdict.trouble else "The books"
+    yield ((f"{books} {judged}", style), f": {_score(verdict)}.")
     if said := _events(verdict):
         yield from terminal.prose(said)
     if not balance(verdict) and tally.entries:
@@ -30,6 +31,14 @@ def lines(verdict: Verdict, terminal: Terminal) -> Iterator[Line]:
     if verdict.findings:
         codes = dict.fromkeys(finding.rule for finding in ordered(verdict.findings))
         yield ("  To read on: ", (f"gradledger rule {' '.join(codes)}", "code"))
+    yield from unaudited(verdict, terminal)
+
+
+def unaudited(verdict: Verdict, terminal: Terminal) -> Iterator[Line]:
+    """Silence is no verdict on what nobody looked at."""
+    if verdict.trouble:
+        said = f"{visible(verdict.trouble)}."
+        yield from terminal.prose(said, lead="Not all was audited:", indent=0)
 
 
 def _nothing(verdict: Verdict, terminal: Terminal) -> Iterator[Line]:

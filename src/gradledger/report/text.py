@@ -27,9 +27,10 @@ def full(verdict: Verdict, terminal: Terminal) -> Iterator[Line]:
 
 
 def brief(verdict: Verdict, terminal: Terminal) -> Iterator[Line]:
-    """A line for each finding, worst first, and nothing else."""
+    """A line for each finding, worst first, and nothing else, if all was audited."""
     for finding in ordered(verdict.findings):
         yield _headline(finding, terminal)
+    yield from summary.unaudited(verdict, terminal)
 
 
 def _finding(

@@ -13,7 +13,9 @@ from gradledger.rules.rule import Rule, SeenBy, Severity
 def broken(page: Page, backward: Backward) -> Iterator[Breach]:
     """A loss that the framework divides comes to it divided by the code (Law 3)."""
     weight = backward.weight
-    if weight.framework_divides and weight.divisor not in (None, 1):
+    # A sum that is divided is made a mean of its items, not of the window.
+    divided = weight.divisor not in (None, 1) and weight.reduction != "sum"
+    if weight.framework_divides and divided:
         by = f"{weight.divisor:g}" if isinstance(weight.divisor, int | float) else weight.divisor
         detail = f"divides by {by}, and the framework divides by the window as well"
         evidence = also("deposited", backward.at)

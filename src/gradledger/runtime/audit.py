@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+import traceback
 from time import monotonic
 from types import TracebackType
 from typing import Literal
@@ -95,7 +96,7 @@ class Audit:
         kept, precision = Kept(journal), Precision(journal)
         backwards = Backwards(journal, kept, self._replicas)
         optimizers = Optimizers(journal, backwards, precision)
-        loaders = Loaders(journal)
+        loaders = Loaders(journal, backwards)
         backwards.deposited.append(precision.deposited)
         optimizers.stepped.append(lambda step: self._replicas.stepped(step.at))
         if self._sample is not None and self._sample > 1:
@@ -215,7 +216,7 @@ class Audit:
             journal.occurrences,
             {path: journal.places.source(path).text for path in paths},
             (self._ended or monotonic()) - self._started,
-            trouble=repr(journal.failure) if journal.failure is not None else "",
+            trouble=_trouble(journal.failure),
         )
 
 
@@ -239,6 +240,15 @@ def _message(finding: Finding) -> str:
     seen = [f"{e.what} {e.at or e.note}" for e in finding.evidence]
     told = "; ".join([finding.detail, *seen])
     return f"{finding.at}: {rule.code} {rule.name}: {rule.says} ({told}). To mend it, {rule.fix}."
+
+
+def _trouble(failure: Exception | None) -> str:
+    """A bug of ours, in words that can be reported."""
+    if failure is None:
+        return ""
+    last = traceback.extract_tb(failure.__traceback__)[-1:]
+    where = "".join(f" at {os.path.basename(frame.filename)}:{frame.lineno}" for frame in last)
+    return f"gradledger has a bug, {failure!r}{where}. Please report it"
 
 
 def _run_info(main: str | None) -> RunInfo:

@@ -63,6 +63,7 @@ class Backwards:
         """What a framework, whose own `backward` is running, makes of a loss."""
         self.deposited: list[Callable[[Pass, Slots], None]] = []
         """Told of each deposit."""
+        self.passes = 0
         self.latest: CellNames = NO_CELLS
         """What the latest pass put something into."""
         self._sites: dict[Place, Site] = {}
@@ -121,6 +122,7 @@ class Backwards:
         if site is None:
             site = self._sites[at] = Site(at)
         site.new_pass()
+        self.passes += 1
         roots = [tensors_] if isinstance(tensors_, Tensor) else list(tensors(tensors_))
         retain, create = _keeps(args, kwargs)
         this = Pass(site, roots, self._weigh(site, roots), retain=retain, create=create)

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from operator import ne
+from types import ModuleType
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -228,18 +230,20 @@ def traits(leaf: Tensor) -> Traits:
 
 def _modules(variable: str, value: object) -> Iterator[tuple[str, nn.Module]]:
     """The modules that a variable is, or has as attributes or items."""
-    if isinstance(value, nn.Module):
-        yield variable, value
+    kind = type(value)  # not what it says that it is: some objects warn when they are asked
+    if issubclass(kind, nn.Module):
+        yield variable, cast(nn.Module, value)
+    if issubclass(kind, nn.Module | type | ModuleType):
         return
     attributes = getattr(value, "__dict__", None)
     if isinstance(value, dict):
         parts = ((f"{variable}[{key!r}]", part) for key, part in list(value.items())[:MOST])
     elif isinstance(value, list | tuple):
         parts = ((f"{variable}[{number}]", part) for number, part in enumerate(value[:MOST]))
-    elif isinstance(attributes, dict) and not isinstance(value, type):
+    elif isinstance(attributes, dict):
         parts = ((f"{variable}.{name}", part) for name, part in list(attributes.items())[:MOST])
     else:
         return
     for name, part in parts:
-        if isinstance(part, nn.Module):
-            yield name, part
+        if issubclass(type(part), nn.Module):
+            yield name, cast(nn.Module, part)

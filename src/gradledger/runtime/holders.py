@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from types import FrameType
+from types import FrameType, ModuleType
+from typing import cast
 
 from torch import Tensor
 from torch.autograd.graph import Node
@@ -69,8 +70,11 @@ def _first(source: Source, statements: list[ast.stmt], name: str, does: Does) ->
 
 def _parts(name: str, value: object, depth: int = 2) -> Iterator[tuple[str, list[Tensor]]]:
     """A variable, its items and its attributes, as far as they are tensors."""
-    if isinstance(value, Tensor):
-        yield name, [value]
+    kind = type(value)  # not what it says that it is: some objects warn when they are asked
+    if issubclass(kind, ModuleType):
+        return
+    if issubclass(kind, Tensor):
+        yield name, [cast(Tensor, value)]
     elif isinstance(value, list | tuple | dict):
         items = list(value.values() if isinstance(value, dict) else value)
         held = [item for item in (*items[:3], *items[-3:]) if isinstance(item, Tensor)]
@@ -78,7 +82,7 @@ def _parts(name: str, value: object, depth: int = 2) -> Iterator[tuple[str, list
             yield name, held
         elif depth and items:
             yield from _parts(name, items[0], depth - 1)
-    elif depth and not isinstance(value, type):
+    elif depth and not issubclass(kind, type):
         attributes = getattr(value, "__dict__", None)
         for attribute, part in list(attributes.items()) if isinstance(attributes, dict) else ():
             yield from _parts(f"{name}.{attribute}", part, depth - 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ from torch.utils.data import DataLoader
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from gradledger.ledger.events import Batch, EpochEnd
+from gradledger.runtime.backwards import Backwards
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.patches import Function, Patches, definers
 from gradledger.runtime.unfailing import unfailing
@@ -18,9 +20,11 @@ from gradledger.runtime.unfailing import unfailing
 class Loaders:
     """Writes a `Batch` before each batch, and an `EpochEnd` after the last."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, backwards: Backwards) -> None:
         self.journal = journal
+        self._backwards = backwards
         self._fetching = threading.local()
+        self._going: dict[int, Going] = {}
 
     def watch(self, patches: Patches) -> None:
         """Audit all loaders until the patches are closed."""
@@ -36,7 +40,7 @@ class Loaders:
 
     def _around_next(self, real: Function) -> Function:
         def __next__(iterator: Any) -> Any:  # noqa: N807
-            return self._fetch(lambda: real(iterator))
+            return self._fetch(iterator, lambda: real(iterator))
 
         return __next__
 
@@ -52,14 +56,14 @@ class Loaders:
     def _telling(self, batches: Iterator[Any]) -> Iterator[Any]:
         while True:
             try:
-                batch = self._fetch(lambda: next(batches))
+                batch = self._fetch(batches, lambda: next(batches))
             except StopIteration:
                 return
             yield batch
 
-    def _fetch(self, following: Function) -> Any:
-        journal, fetching = self.journal, self._fetching
-        if journal.asleep:
+    def _fetch(self, batches: Iterator[Any], following: Function) -> Any:
+        fetching = self._fetching
+        if self.journal.asleep:
             return following()
         depth = getattr(fetching, "depth", 0)
         fetching.depth = depth + 1
@@ -67,14 +71,55 @@ class Loaders:
             batch = following()
         except StopIteration:
             if not depth:
-                self._tell(EpochEnd)
+                self._ended(batches)
             raise
         finally:
             fetching.depth = depth
         if not depth:
-            self._tell(Batch)
+            self._drawn(batches)
         return batch
 
     @unfailing
+    def _drawn(self, batches: Iterator[Any]) -> None:
+        going = self._going.get(id(batches))
+        if going is None or going.ref() is not batches:
+            self._begun(batches)
+        else:
+            going.drawn += 1
+        self._tell(Batch)
+
+    def _begun(self, batches: Iterator[Any]) -> None:
+        """The first batch of an iterator: another that had no more to give has ended by now."""
+        for other in [number for number, g in self._going.items() if g.drawn >= g.length]:
+            self._end(self._going.pop(other))
+        if len(self._going) > 100:
+            self._going = {n: g for n, g in self._going.items() if g.ref() is not None}
+        self._going[id(batches)] = Going(batches, self._backwards.passes)
+
+    @unfailing
+    def _ended(self, batches: Iterator[Any]) -> None:
+        going = self._going.pop(id(batches), None)
+        if going is not None and going.ref() is batches:
+            self._end(going)
+
+    def _end(self, going: Going) -> None:
+        # Who only evaluates on the data, perhaps in the middle of a window, ends no epoch.
+        if self._backwards.passes != going.passes:
+            self._tell(EpochEnd)
+
     def _tell(self, kind: type[Batch] | type[EpochEnd]) -> None:
         self.journal.post(self.journal.made(kind, self.journal.arrive()))
+
+
+class Going:
+    """An iterator over data that has not ended yet."""
+
+    def __init__(self, batches: Iterator[Any], passes: int) -> None:
+        self.ref = weakref.ref(batches)
+        self.drawn = 1
+        self.passes = passes
+        """Backward passes before its first batch."""
+        try:
+            self.length: float = len(batches)  # type: ignore[arg-type]
+        except (TypeError, NotImplementedError):
+            self.length = float("inf")

@@ -26,7 +26,7 @@ class Patches(ExitStack):
     def around(self, owner: Any, name: str, wrapper: Callable[[Function], Function]) -> Function:
         """Exchange a function for one that `wrapper` puts round it; gives that one."""
         real = getattr(owner, name)
-        wrapped = wraps(real)(wrapper(real))
+        wrapped = wraps(real)(_passed_over(wrapper(real)))
         self.set(owner, name, wrapped)
         return wrapped
 
@@ -42,6 +42,14 @@ class Patches(ExitStack):
             for alias, value in list(getattr(module, "__dict__", {}).items()):
                 if value is real:
                     self.set(module, alias, wrapped)
+
+
+def _passed_over(function: Function) -> Function:
+    """A function that Python does not count when torch warns its caller's caller."""
+    # What a warning skips is frames whose file has these two words in its name.
+    hidden = f"{function.__code__.co_filename} (importlib, _bootstrap)"
+    function.__code__ = function.__code__.replace(co_filename=hidden)
+    return function
 
 
 def definers(root: type, method: str) -> list[type]:

@@ -33,6 +33,8 @@ class Loss(Value):
 
     weight: Weight
     scaler: str | None = None
+    rows: int | None = None
+    """How many rows were summed up: a sum that is divided by them is a mean over the batch."""
 
 
 def read(loss: Tensor) -> Loss:
@@ -55,11 +57,13 @@ def _read(node: Node) -> Loss:
     if len(behind) == 1 and (divisor := _divisor(node, name)):
         return _divided(_read(behind[0]), divisor)
     reduction, items = _reduction(node, name)
-    return Loss(Weight(reduction, 1, items))
+    return Loss(Weight(reduction, 1, items), rows=_rows(node, name))
 
 
 def _divided(loss: Loss, divisor: float) -> Loss:
     before = loss.weight
+    if before.reduction == "sum" and before.divisor == 1 and divisor in (before.items, loss.rows):
+        return replace(loss, weight=Weight("mean", 1, round(divisor)))
     so_far = before.divisor if isinstance(before.divisor, int | float) else 1
     whole = round(so_far * divisor)
     product = whole if abs(whole - so_far * divisor) < 1e-6 * whole else so_far * divisor
@@ -97,6 +101,13 @@ def _divisor(node: Node, name: str) -> float | None:
     if name.startswith("Div"):
         return abs(other)
     return abs(1 / other) if name.startswith("Mul") else None
+
+
+def _rows(node: Node, name: str) -> int | None:
+    if name != "SumBackward0":
+        return None
+    sizes: tuple[int, ...] = node._saved_self_sym_sizes  # type: ignore[attr-defined]
+    return int(sizes[0]) if sizes else None
 
 
 def _reduction(node: Node, name: str) -> tuple[Literal["mean", "sum"] | None, int | None]:
