@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from gradledger.cli import main
-from gradledger.rules import CATALOGUE
+from gradledger.cli import COMMANDS
+from gradledger.rules import CATALOGUE, find, programs
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -22,14 +25,19 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
 
 
-def test_the_output_it_shows_is_what_the_command_prints(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shown = blocks("console")[0].splitlines()
-    command = shown[0].removeprefix("$ gradledger ").split()
-    monkeypatch.delenv("FORCE_COLOR", raising=False)
-    assert main(command) == 0
-    assert "\n".join(shown[1:]) in capsys.readouterr().out
+def test_the_verdict_it_shows_is_that_on_the_bad_program_of_its_rule(tmp_path: Path) -> None:
+    command, shown = blocks("console")[0].split("\n", maxsplit=1)
+    program = programs.bad(find(shown.split()[1]))
+    (tmp_path / "train.py").write_text("\n".join([*program.lines, ""]), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", *command.removeprefix("$ ").split()],
+        cwd=tmp_path,
+        env={k: v for k, v in os.environ.items() if k != "FORCE_COLOR"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == shown
 
 
 @pytest.mark.parametrize("code", blocks("python"), ids=lambda code: code.split("\n")[0])
@@ -39,6 +47,13 @@ def test_the_python_it_shows_prints_what_its_last_comment_says(code: str) -> Non
     with contextlib.redirect_stdout(printed):
         exec(compile(code, "README.md", "exec"), {})
     assert printed.getvalue() == f"{expected}\n"
+
+
+def test_a_command_is_said_to_work_if_there_is_one() -> None:
+    rows = re.findall(r"^\| `gradledger (\w+).* \| (works|to come)", README, re.MULTILINE)
+    assert {command for command, state in rows if state == "works"} <= set(COMMANDS)
+    assert not {command for command, state in rows if state == "to come"} & set(COMMANDS)
+    assert "run" in dict(rows)
 
 
 def test_it_counts_the_rules_right() -> None:

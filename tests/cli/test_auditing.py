@@ -27,6 +27,7 @@ class Books:
     def __init__(self, verdict: Verdict) -> None:
         self._verdict = verdict
         self.left_with: object = "not left"
+        self.fingerprints: list[object] = []
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self.left_with = error
@@ -106,6 +107,15 @@ def test_a_bug_of_ours_is_told_and_does_not_pass_for_balanced_books(
     err = capfd.readouterr().err
     assert "ZeroDivisionError: in the auditor" in err
     assert "Please report it" in err
+
+
+@pytest.mark.parametrize(("fail_on", "status"), [(None, 0), ("error", 2)])
+def test_what_was_not_audited_to_the_end_has_not_passed(
+    fail_on: Literal["error"] | None, status: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    books = Books(Verdict("train.py", trouble="nothing was heard from rank 1"))
+    assert auditing(books, fail_on=fail_on).conclude(passed=True, error=None) == status
+    assert capfd.readouterr().err == "Not all was audited: nothing was heard from rank 1.\n"
 
 
 def test_a_file_that_can_not_be_written_at_the_end_loses_no_verdict(

@@ -75,7 +75,7 @@ class Backwards:
 
     def watch(self, patches: Patches) -> None:
         """Audit every backward pass until the patches are closed."""
-        patches.everywhere(torch.autograd, "backward", self._around)
+        patches.everywhere(torch.autograd, {"backward": self._around})
 
     def _around(self, real: Function) -> Function:
         journal = self.journal

@@ -26,9 +26,12 @@ class Clips:
 
     def watch(self, patches: Patches) -> None:
         """Audit clipping until the patches are closed."""
-        for name in ("clip_grad_norm_", "clip_grad_value_"):
-            patches.everywhere(torch.nn.utils, name, self._around_clip)
-        patches.everywhere(torch.nn.utils, "get_total_norm", self._around_norm)
+        wrappers = {
+            "clip_grad_norm_": self._around_clip,
+            "clip_grad_value_": self._around_clip,
+            "get_total_norm": self._around_norm,
+        }
+        patches.everywhere(torch.nn.utils, wrappers)
 
     def _around_clip(self, real: Function) -> Function:
         def clip(parameters: Any, *args: Any, **kwargs: Any) -> Any:

@@ -62,6 +62,7 @@ class Journal:
         self._counts: dict[int, list[Any]] = {}
         """How often each event happened, by its identity."""
         self._occurrences: dict[tuple[Place, type[Event]], int] = {}
+        self._settling = False
         self._modules = 0
         self._events: dict[tuple[Any, ...], Event] = {}
         self._traits: dict[str, Traits] = {}
@@ -107,9 +108,14 @@ class Journal:
 
     def settle(self, at: Place) -> None:
         """Tell what has happened by itself: tensors died, code worked on gradients by hand."""
-        self.unsettled = False
-        for settler in self.settlers:
-            settler(at)
+        if self._settling:
+            return
+        self.unsettled, self._settling = False, True
+        try:
+            for settler in self.settlers:
+                settler(at)
+        finally:
+            self._settling = False
         cells, optimizers = self.cells.bury(), self.roles.bury("optimizer")
         if cells or optimizers:
             for name in cells:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import wraps
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 Function = Callable[..., Any]
@@ -17,11 +18,7 @@ class Patches(ExitStack):
 
     def set(self, owner: Any, name: str, value: object) -> None:
         """Exchange one attribute. One that was only inherited is removed again, not copied."""
-        if name in vars(owner):
-            self.callback(setattr, owner, name, vars(owner)[name])
-        else:
-            self.callback(delattr, owner, name)
-        setattr(owner, name, value)
+        self.callback(_Exchange(owner, name, value).undo)
 
     def around(self, owner: Any, name: str, wrapper: Callable[[Function], Function]) -> Function:
         """Exchange a function for one that `wrapper` puts round it; gives that one."""
@@ -31,17 +28,56 @@ class Patches(ExitStack):
         return wrapped
 
     def everywhere(
-        self, owner: ModuleType, name: str, wrapper: Callable[[Function], Function]
+        self, owner: ModuleType, wrappers: Mapping[str, Callable[[Function], Function]]
     ) -> None:
-        """The same for a function of a module, also where others have imported it by name."""
-        real = getattr(owner, name)
-        wrapped = self.around(owner, name, wrapper)
+        """The same for functions of a module, also where others have imported them by name."""
+        wrapped = {}
+        for name, wrapper in wrappers.items():
+            real = getattr(owner, name)
+            wrapped[real] = self.around(owner, name, wrapper)
         for module in list(sys.modules.values()):
-            if module is owner:
+            names = getattr(module, "__dict__", None)
+            if module is owner or not isinstance(names, dict):
                 continue
-            for alias, value in list(getattr(module, "__dict__", {}).items()):
-                if value is real:
-                    self.set(module, alias, wrapped)
+            for alias, value in list(names.items()):
+                if type(value) is FunctionType and value in wrapped:
+                    self.set(module, alias, wrapped[value])
+
+
+_INHERITED = object()
+_standing: dict[tuple[int, str], list[_Exchange]] = {}
+"""Exchanges of each attribute that are not undone yet, of all audits, in their order."""
+_exchanging = threading.RLock()
+
+
+class _Exchange:
+    """One attribute is another until this is undone, in whatever order audits end."""
+
+    def __init__(self, owner: Any, name: str, value: object) -> None:
+        self.owner, self.name, self.value = owner, name, value
+        with _exchanging:
+            self.before = vars(owner).get(name, _INHERITED)
+            setattr(owner, name, value)
+            _standing.setdefault((id(owner), name), []).append(self)
+
+    def undo(self) -> None:
+        with _exchanging:
+            others = _standing[id(self.owner), self.name]
+            others.remove(self)
+            above = [other for other in others if other.before is self.value]
+            for other in above:  # an audit that began later puts back what we found
+                other.before = self.before
+            # What somebody else has put there meanwhile is theirs.
+            if not above and vars(self.owner).get(self.name) is self.value:
+                self._put_back()
+            if not others:
+                del _standing[id(self.owner), self.name]
+
+    def _put_back(self) -> None:
+        if self.before is _INHERITED:
+            delattr(self.owner, self.name)
+        else:
+            setattr(self.owner, self.name, self.before)
 
 
 def _passed_over(function: Function) -> Function:

@@ -7,6 +7,7 @@ import os
 import sys
 import sysconfig
 from collections.abc import Iterator
+from functools import lru_cache
 from types import CodeType, FrameType, TracebackType
 from typing import NamedTuple
 
@@ -43,7 +44,6 @@ class Places:
         self.last = Place(main or "<unknown>", 1)
         """Where the program was last seen."""
         self._main = main
-        self._real_main = None if main is None else os.path.realpath(main)
         self._users: dict[str, bool] = {}
         self._sources: dict[str, Source] = {}
         self._spots: dict[tuple[CodeType, int], Spot] = {}
@@ -75,14 +75,14 @@ class Places:
         if path.startswith("<"):
             # A cell of a notebook has its text in the cache; what `exec` made up has none.
             return bool(linecache.getlines(path))
-        real = os.path.realpath(path)  # once: there are thousands of modules to judge
-        if real == self._real_main:
-            return True
-        package = _package(real)
-        if package and self._real_main and package == _package(self._real_main):
+        real, package, is_library = _home(path)
+        if self._main is None:
+            return not is_library
+        main, mains_package, _ = _home(self._main)
+        if package and package == mains_package:
             # The command of an installed program: its own package is what is audited.
             return not real.startswith(_OURS)
-        return not real.startswith(_LIBRARIES) and not any(part in real for part in _INSTALLED)
+        return real == main or not is_library
 
     # Finding one's place
 
@@ -154,13 +154,18 @@ class Places:
         return Spot(Place(code.co_filename, line, column), end)
 
 
-def _package(real: str) -> str | None:
-    """The installed package that a file belongs to."""
-    for part in _INSTALLED:
-        before, found, behind = real.partition(part)
-        if found:
-            return before + found + behind.partition(os.sep)[0]
-    return None
+@lru_cache(maxsize=10_000)
+def _home(path: str) -> tuple[str, str | None, bool]:
+    """A file's real path, the installed package it belongs to, and is it a library's at all?"""
+    # Links are followed only where the path itself does not tell: that asks the disk.
+    for spelled in (path, os.path.realpath(path)):
+        for part in _INSTALLED:
+            before, found, behind = spelled.partition(part)
+            if found:
+                return spelled, before + found + behind.partition(os.sep)[0], True
+        if spelled.startswith(_LIBRARIES):
+            return spelled, None, True
+    return spelled, None, False
 
 
 def _initialises(frame: FrameType, owner: object) -> bool:
