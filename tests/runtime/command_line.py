@@ -142,8 +142,11 @@ def fresh(*words: str, at: Path, **environment: str) -> Ended:
 def _run(
     folder: Path, words: list[str], environment: Mapping[str, str], *, audited: bool
 ) -> dict[str, Any]:
+    source = Path(words[-1]).read_text(encoding="utf-8")
     return {
         "folder": str(folder),
+        # Hooks would be compiled into the graph, and threads have no order.
+        "follows": "torch.compile" not in source and "threading" not in source,
         "words": words,
         "environment": dict(environment),
         "audited": audited,

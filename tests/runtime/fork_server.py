@@ -20,13 +20,14 @@ import torch
 import torch._dynamo
 import torch.distributed  # its import is slow, and DDP is imported by every audit
 from torch import Tensor, nn
-from torch.compiler import is_compiling
 from torch.nn.modules.module import register_module_forward_hook
 from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-import gradledger.report.rendering
-import gradledger.runtime.audit
+from gradledger.report import rendering
+from gradledger.runtime import audit
+
+_loaded = rendering, audit
 
 gradient = attrgetter("grad")
 """Spelled so that the text of this file, should an audit read it, works on no gradients."""
@@ -35,18 +36,19 @@ gradient = attrgetter("grad")
 class Witness:
     """Hashes what modules give back, what steps leave, and all there is at the end."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, follows: bool) -> None:
         self.seen = hashlib.blake2b(digest_size=16)
         self.calls = 0
-        register_module_forward_hook(self.forward)
-        register_optimizer_step_post_hook(self.step)
+        if follows:
+            register_module_forward_hook(self.forward)
+            register_optimizer_step_post_hook(self.step)
 
     def forward(self, module: nn.Module, given: object, output: object) -> None:
-        if not is_compiling() and self.looks():
+        if self.looks():
             self.take(output)
 
     def step(self, optimizer: Optimizer, args: object, kwargs: object) -> None:
-        if not is_compiling() and self.looks():
+        if self.looks():
             self.take([group["params"] for group in optimizer.param_groups])
 
     def looks(self) -> bool:
@@ -96,7 +98,7 @@ def become(run: dict[str, Any]) -> None:
         os.dup2(os.open(path, flags), descriptor)
     os.environ.update(run["environment"])
     os.chdir(run["folder"])
-    atexit.register(Witness().end, os.path.join(run["folder"], "digest"))
+    atexit.register(Witness(follows=run["follows"]).end, os.path.join(run["folder"], "digest"))
     sys.argv[:] = run["words"]
     random.seed(0)
     numpy.random.seed(0)

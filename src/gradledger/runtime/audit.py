@@ -97,8 +97,8 @@ class Audit:
         backwards = Backwards(journal, kept, self._replicas)
         optimizers = Optimizers(journal, backwards, precision)
         loaders = Loaders(journal, backwards)
-        backwards.deposited.append(precision.deposited)
-        optimizers.stepped.append(lambda step: self._replicas.stepped(step.at))
+        backwards.accumulated.append(precision.deposited)
+        self._replicas.found.append(lambda: optimizers.stepped.append(self._replicas.stepped))
         if self._sample is not None and self._sample > 1:
             Sampling(journal, optimizers, self._sample)
         for watcher in (

@@ -61,8 +61,8 @@ class Backwards:
         self.scalers_exist = False
         self.framework: Callable[[Loss], Loss] | None = None
         """What a framework, whose own `backward` is running, makes of a loss."""
-        self.deposited: list[Callable[[Pass, Slots], None]] = []
-        """Told of each deposit."""
+        self.accumulated: list[Callable[[Pass, Slots], None]] = []
+        """Told of each deposit of a site whose windows have several."""
         self.passes = 0
         self.latest: CellNames = NO_CELLS
         """What the latest pass put something into."""
@@ -125,17 +125,18 @@ class Backwards:
         self.passes += 1
         roots = [tensors_] if isinstance(tensors_, Tensor) else list(tensors(tensors_))
         retain, create = _keeps(args, kwargs)
-        this = Pass(site, roots, self._weigh(site, roots), retain=retain, create=create)
+        weighs = site.weighs or self.scalers_exist or self.framework is not None
+        loss = self._weigh(roots) if weighs and len(roots) == 1 else site.unread
+        this = Pass(site, roots, loss, retain=retain, create=create)
         self._threads.add(threading.get_ident())
-        if site.walks(retain=retain) or len(self._threads) > 1:
+        if site.passes >= site.next_walk or len(self._threads) > 1:
+            site.walks_now(retain=retain)
             self._walk(this, at)
         if roots and (root := roots[0].grad_fn) is not None:
             this.number = self.kept.begin(site, root)
         return this
 
-    def _weigh(self, site: Site, roots: list[Tensor]) -> Loss:
-        if len(roots) != 1 or not (site.weighs or self.scalers_exist or self.framework):
-            return site.unread
+    def _weigh(self, roots: list[Tensor]) -> Loss:
         loss = weights.read(roots[0])
         return loss if self.framework is None else self.framework(loss)
 
@@ -181,8 +182,9 @@ class Backwards:
         self.latest = names
         bad = self._non_finite(slots, grads)
         journal.post(self._event(this, names, bad))
-        for hear in self.deposited:
-            hear(this, slots)
+        if site.accumulates:
+            for hear in self.accumulated:
+                hear(this, slots)
         if self.replicas.pending:
             self.replicas.after(site.at, names, partial=this.partial)
         if site.reaches_inputs and names:
@@ -191,7 +193,8 @@ class Backwards:
 
     def _event(self, this: Pass, names: CellNames, bad: CellNames) -> Backward:
         site, loss, local = this.site, this.loss, self.replicas.local
-        fields = names, loss.weight, loss.scaler, bad, this.partial, local, this.retain, this.walked
+        scaler = loss.scaler and loss.scaler.get(self.journal.number)
+        fields = names, loss.weight, scaler, bad, this.partial, local, this.retain, this.walked
         # The very same fields as last time are quicker to know again than to look up.
         if not all(map(is_, fields, site.fields)):
             site.fields = fields

@@ -71,7 +71,8 @@ class Clears:
 
     def _slots(self, holder: Any) -> Slots:
         if isinstance(holder, Optimizer):
-            return self.optimizers.known(inner(holder)).slots
+            known = self.optimizers.at_hand(holder)
+            return (self.optimizers.known(inner(holder)) if known is None else known).slots
         cells = self.journal.cells
         slots = (cells.slot(parameter) for parameter in holder.parameters())
         return tuple(slot for slot in slots if slot is not None)

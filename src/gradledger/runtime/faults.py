@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 import threading
+from collections.abc import Iterable
 from types import CodeType, FrameType
 from typing import Any
 
@@ -13,6 +14,7 @@ from gradledger.ledger.places import Place
 from gradledger.runtime.by_hand import users
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.patches import Patches
+from gradledger.runtime.unfailing import unfailing
 
 _CONTROL_FLOW = (StopIteration, StopAsyncIteration, GeneratorExit)
 
@@ -27,7 +29,7 @@ class Faults:
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self._tracing = False
-        self._flying: dict[FrameType, tuple[BaseException, int]] = {}
+        self.flying: dict[FrameType, tuple[BaseException, int]] = {}
         """Frames that an exception is passing through, and the line where it entered."""
         self._origin: tuple[BaseException | None, Place | None] = (None, None)
         self._training: set[tuple[CodeType, int]] = set()
@@ -45,64 +47,44 @@ class Faults:
     def begin_if_needed(self) -> None:
         """Could some file of the program's survive an exception?"""
         places = self.journal.places
-        if self._tracing or sys.gettrace() is not None:
+        if self._tracing or sys.gettrace() not in (None, _enter):
             return
         if not any(places.source(path).survives_exceptions for path in users(places)):
             return
         self._tracing = True
         self.journal.foreseen.append(self._foresee)
-        running = list(places.frames(sys._getframe()))
-        self._patches.callback(self._end, running)
-        threading.settrace(self._enter)
-        sys.settrace(self._enter)
-        for frame in running:
-            frame.f_trace_lines, frame.f_trace = False, self._follow
+        self._patches.callback(self._end)
+        _begin(self, places.frames(sys._getframe()))
 
-    def _end(self, running: list[FrameType]) -> None:
-        if sys.gettrace() == self._enter:
-            sys.settrace(None)
-        threading.settrace(None)
-        for frame in running:
-            if frame.f_trace == self._follow:
-                frame.f_trace, frame.f_trace_lines = None, True
-        self._flying.clear()
+    def _end(self) -> None:
+        _end(self)
+        self.flying.clear()
 
     # Following
 
-    def _enter(self, frame: FrameType, event: str, arg: Any) -> Any:
-        if not self.journal.places.is_users(frame.f_code):
-            return None
-        frame.f_trace_lines = False
-        return self._follow
-
-    def _follow(self, frame: FrameType, event: str, arg: Any) -> Any:
+    @unfailing
+    def follow(self, frame: FrameType, event: str, arg: Any) -> None:
+        """Something happens in a frame that is traced."""
         if event == "exception":
-            if not isinstance(arg[1], _CONTROL_FLOW):
+            users = self.journal.places.is_users(frame.f_code)
+            if users and not isinstance(arg[1], _CONTROL_FLOW):
                 self._raised(frame, arg[1])
         elif event == "return":
-            self._flying.pop(frame, None)
-        elif event == "line":
-            self._caught(frame)
-        return self._follow
+            self.flying.pop(frame, None)
+        elif event == "line" and frame in self.flying:
+            self._caught(frame, *self.flying[frame])
 
     def _raised(self, frame: FrameType, error: BaseException) -> None:
-        self._flying[frame] = (error, frame.f_lineno)
-        frame.f_trace_lines = True
+        self.flying[frame] = (error, frame.f_lineno)
         if self._origin[0] is not error:
             self._origin = (error, self.journal.places.spot(frame).place)
 
-    def _caught(self, frame: FrameType) -> None:
+    def _caught(self, frame: FrameType, error: BaseException, line: int) -> None:
         """The frame goes on behind the exception: somebody has caught it."""
-        flying = self._flying.get(frame)
-        if flying is None:
-            frame.f_trace_lines = False
-            return
-        error, line = flying
         source = self.journal.places.source(frame.f_code.co_filename)
         if not source.handler_of(line, frame.f_lineno):
             return
-        del self._flying[frame]
-        frame.f_trace_lines = False
+        del self.flying[frame]
         at = self._origin[1]
         if self._origin[0] is not error or at is None:
             return
@@ -139,6 +121,63 @@ class Faults:
         at, self._given_up = self._given_up, None
         if at is not None:
             self.journal.post(Fault(at))
+
+
+# Python has one tracer to a thread, and audits may lie in one another: all share this one.
+
+_followers: list[Faults] = []
+_followed: list[FrameType] = []
+"""Frames that were running when the tracing began."""
+_threads_before: list[Any] = []
+"""What traced new threads before."""
+
+
+def _begin(faults: Faults, running: Iterable[FrameType]) -> None:
+    if not _followers:
+        _threads_before.append(threading.gettrace())
+        threading.settrace(_enter)
+    _followers.append(faults)
+    sys.settrace(_enter)
+    for frame in running:
+        if frame.f_trace is None:
+            frame.f_trace_lines, frame.f_trace = False, _follow
+            _followed.append(frame)
+
+
+def _end(faults: Faults) -> None:
+    _followers.remove(faults)
+    if _followers:
+        return
+    if sys.gettrace() is _enter:
+        sys.settrace(None)
+    before = _threads_before.pop()
+    if threading.gettrace() is _enter:
+        threading.settrace(before)
+    for frame in _followed:
+        if frame.f_trace is _follow:
+            frame.f_trace, frame.f_trace_lines = None, True
+    _followed.clear()
+
+
+def _enter(frame: FrameType, event: str, arg: Any) -> Any:
+    if not _followers:  # a thread that has outlived the audit
+        sys.settrace(None)
+        return None
+    if not any(faults.journal.places.is_users(frame.f_code) for faults in _followers):
+        return None
+    frame.f_trace_lines = False
+    return _follow
+
+
+def _follow(frame: FrameType, event: str, arg: Any) -> Any:
+    if not _followers:
+        frame.f_trace_lines = True
+        return None
+    for faults in list(_followers):
+        faults.follow(frame, event, arg)
+    # Lines are slow to follow: they matter only while an exception is on its way.
+    frame.f_trace_lines = any(frame in faults.flying for faults in _followers)
+    return _follow
 
 
 def body_end(block: ast.stmt) -> int:

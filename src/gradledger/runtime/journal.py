@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import threading
@@ -67,6 +68,8 @@ class Journal:
         self._events: dict[tuple[Any, ...], Event] = {}
         self._traits: dict[str, Traits] = {}
         self.entering = threading.RLock()
+        self.number = next(_numbers)
+        """No other audit of this process has it."""
         _journals.add(self)
 
     # Arriving
@@ -94,7 +97,13 @@ class Journal:
                 self.settle(event.at)
             for foresee in self.foreseen:
                 foresee(event)
-            self._enter(event)
+            count = self._counts.get(id(event))
+            if count is None:
+                count = self._new(event)
+            count[1] += 1
+            findings = self.book.post(event)
+            for hear in self.heard:
+                hear(event, findings)
 
     def made(self, kind: type[E], *fields: Any) -> E:
         """The event with these fields; the same one, if it happened before."""
@@ -120,19 +129,13 @@ class Journal:
         if cells or optimizers:
             for name in cells:
                 self._traits.pop(name, None)
-            self._enter(Gone(at, cells, optimizers))
+            self.post(Gone(at, cells, optimizers))
 
-    def _enter(self, event: Event) -> None:
-        count = self._counts.get(id(event))
-        if count is None:
-            if len(self._counts) >= MOST_EVENTS:
-                self._count()
-            self._counts[id(event)] = [event, 1]
-        else:
-            count[1] += 1
-        findings = self.book.post(event)
-        for hear in self.heard:
-            hear(event, findings)
+    def _new(self, event: Event) -> list[Any]:
+        if len(self._counts) >= MOST_EVENTS:
+            self._count()
+        count = self._counts[id(event)] = [event, 0]
+        return count
 
     def _count(self) -> None:
         for event, count in self._counts.values():
@@ -203,6 +206,7 @@ class Journal:
 
 
 _journals: weakref.WeakSet[Journal] = weakref.WeakSet()
+_numbers = itertools.count()
 
 
 def _sleep_in_child() -> None:

@@ -16,7 +16,6 @@ from gradledger.runtime.holders import Holders
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.sites import FEW, Site, Token
 
-LOSS, RETAINED = "loss", "retained"
 NO_PLACES: frozenset[Place] = frozenset()
 SECOND_TIME = "backward through the graph a second time"
 
@@ -26,6 +25,8 @@ class Kept:
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
+        # Audits may lie in one another, and a node's notes are everybody's.
+        self._loss, self._retained = f"loss {journal.number}", f"retained {journal.number}"
         self.windows = 0
         """Steps so far."""
         self._holders = Holders(journal.places)
@@ -36,7 +37,7 @@ class Kept:
 
     def begin(self, site: Site, root: Node) -> int:
         """A pass from this node begins; gives the node's number."""
-        note(root, LOSS, site.token(self.windows))
+        note(root, self._loss, site.token(self.windows))
         alive = len(site.alive)
         if alive > site.most_alive:
             site.most_alive = alive
@@ -62,7 +63,7 @@ class Kept:
             self.journal.post(self.journal.made(Keep, site.kept_at, "loss"))
 
     def _is_old_loss(self, node: Node) -> bool:
-        token = noted(node, LOSS)
+        token = noted(node, self._loss)
         return isinstance(token, Token) and token.window < self.windows - 1
 
     # Graphs that are walked again
@@ -72,12 +73,12 @@ class Kept:
         found: set[Place] = set()
         windows: set[int] = set()
         for node in graph:
-            marks: dict[Place, int] | None = noted(node, RETAINED)
+            marks: dict[Place, int] | None = noted(node, self._retained)
             if marks:
                 found.update(marks)
                 windows.update(marks.values())
             if retain:
-                note(node, RETAINED, {**(marks or {}), site.at: self.windows})
+                note(node, self._retained, {**(marks or {}), site.at: self.windows})
         # It goes back through more than one earlier window: each pass is longer than the last.
         grows = len(windows - {self.windows}) > 1 and site.at in found
         if grows and (place := self._holders.carrier(self._is_retained, sys._getframe())):
@@ -87,7 +88,7 @@ class Kept:
         return frozenset(found) if site.passes <= 16 else site.walked
 
     def _is_retained(self, node: Node) -> bool:
-        marks: dict[Place, int] | None = noted(node, RETAINED)
+        marks: dict[Place, int] | None = noted(node, self._retained)
         return marks is not None and min(marks.values()) < self.windows
 
     def refused(self, error: RuntimeError, roots: list[Tensor]) -> frozenset[Place]:

@@ -88,6 +88,11 @@ class Optimizers:
 
     # Who they are
 
+    def at_hand(self, optimizer: Optimizer) -> Known | None:
+        """The optimizer's entry, if it has one, as of its latest step."""
+        known = self._known.get(id(optimizer))
+        return known if known is not None and known.ref() is optimizer else None
+
     def known(self, optimizer: Optimizer, made_at: Place | None = None) -> Known:
         """The optimizer's entry, up to date with its param groups."""
         known = self._known.get(id(optimizer))
@@ -164,8 +169,7 @@ class Optimizers:
             self._declare(known, at)
         if self._idle_cells(known.name):
             self._look_at_idle(step)
-        stack = self._stack()
-        stack.append(step)
+        self._stack().append(step)
         # The hook's first argument is the optimizer itself; a closure may be the second.
         if len(args) > 1 and callable(args[1]):
             return (args[0], self._evaluated(args[1], step), *args[2:]), kwargs
@@ -222,7 +226,7 @@ class Optimizers:
         if step.idle:
             moved = frozenset(self._moved(step))
         journal, known = self.journal, step.known
-        vanished = self.precision.vanished(known.slots)
+        vanished = self.precision.vanished(known.slots) if self.precision.follows else NO_CELLS
         self.steps += 1
         fields = step.at, known.name, None, self.scaler, moved, NO_CELLS, vanished
         if not all(map(is_, fields, known.fields)):

@@ -46,8 +46,11 @@ class Places:
         self._main = main
         self._users: dict[str, bool] = {}
         self._sources: dict[str, Source] = {}
-        self._spots: dict[tuple[CodeType, int], Spot] = {}
-        self._user_code: dict[CodeType, bool] = {}
+        # By identity: Python hashes a code object anew each time, all of its bytecode.
+        self._user_code: dict[int, bool] = {}
+        self._spots: dict[tuple[int, int], Spot] = {}
+        self._codes: list[CodeType] = []
+        """Kept alive, so that no other code is ever taken for one of them."""
         self.met: list[str] = []
         """The user's files, in the order in which they were met."""
 
@@ -55,9 +58,10 @@ class Places:
 
     def is_users(self, code: CodeType) -> bool:
         """Did the user write this?"""
-        known = self._user_code.get(code)
+        known = self._user_code.get(id(code))
         if known is None:
-            known = self._user_code[code] = self.is_users_file(code.co_filename)
+            known = self._user_code[id(code)] = self.is_users_file(code.co_filename)
+            self._codes.append(code)
         return known
 
     def is_users_file(self, path: str) -> bool:
@@ -91,16 +95,25 @@ class Places:
 
         Frames of `outside.__init__` are passed over: an object is made where its class is called.
         """
-        frame = self.running(sys._getframe(1), outside=outside)
-        if frame is not None:
-            self.last = self.spot(frame).place
+        frame: FrameType | None = sys._getframe(1)
+        known = self._user_code
+        # As `running` and `spot`, spelled out: nothing here is done more often.
+        while frame is not None:
+            users = known.get(id(frame.f_code))
+            if users is None:
+                users = self.is_users(frame.f_code)
+            if users and not (outside is not None and _initialises(frame, outside)):
+                spot = self._spots.get((id(frame.f_code), frame.f_lasti))
+                self.last = (self.spot(frame) if spot is None else spot).place
+                break
+            frame = frame.f_back
         return self.last
 
     def running(self, frame: FrameType | None, *, outside: object = None) -> FrameType | None:
         """The innermost frame of the user's, from this one outwards."""
         known = self._user_code
         while frame is not None:
-            users = known.get(frame.f_code)
+            users = known.get(id(frame.f_code))
             if users is None:
                 users = self.is_users(frame.f_code)
             if users and not (outside is not None and _initialises(frame, outside)):
@@ -116,10 +129,12 @@ class Places:
 
     def spot(self, frame: FrameType) -> Spot:
         """Where this frame of the user's is."""
-        key = frame.f_code, frame.f_lasti
-        known = self._spots.get(key)
+        code, instruction = frame.f_code, frame.f_lasti
+        known = self._spots.get((id(code), instruction))
         if known is None:
-            known = self._spots[key] = self._find(*key, frame.f_lineno)
+            self.is_users(code)
+            known = self._find(code, instruction, frame.f_lineno)
+            self._spots[id(code), instruction] = known
         return known
 
     def in_traceback(self, traceback: TracebackType | None) -> Place | None:

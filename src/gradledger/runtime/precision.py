@@ -24,6 +24,7 @@ class Precision:
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
+        self.follows = False
         self._slot: int | None = None
         self._leaf: weakref.ref[Tensor] | None = None
         self._sum: Tensor | None = None
@@ -36,10 +37,9 @@ class Precision:
         self._patches = patches
 
     def deposited(self, this: Pass, slots: Slots) -> None:
-        """A pass has put something into these cells."""
+        """A pass of a site that accumulates has put something into these cells."""
         if self._slot is None:
-            if this.site.accumulates:
-                self._choose(slots)
+            self._choose(slots)
         elif self._slot in slots:
             self._compare()
 
@@ -52,6 +52,7 @@ class Precision:
                 continue
             if leaf.numel() <= LARGEST:
                 self._slot, self._leaf = slot, weakref.ref(leaf, lambda _: self._lose())
+                self.follows = True
                 hook = leaf.register_hook(self._arrives)  # type: ignore[no-untyped-call]
                 self._patches.callback(hook.remove)
                 return

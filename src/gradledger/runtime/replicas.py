@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -16,6 +17,9 @@ from gradledger.runtime.journal import Journal
 from gradledger.runtime.patches import Function, Patches
 from gradledger.runtime.ranks import Fingerprints
 
+if TYPE_CHECKING:
+    from gradledger.runtime.optimizers import Stepping
+
 
 class Replicas:
     """Writes `Sync`, and takes fingerprints that ranks can compare without a word."""
@@ -27,6 +31,8 @@ class Replicas:
         self.taken: Fingerprints = []
         self._replicated: list[weakref.ref[Tensor]] = []
         self._steps = 0
+        self.found: list[Callable[[], None]] = []
+        """Told when there are replicas."""
 
     def watch(self, patches: Patches) -> None:
         """Audit all replicas until the patches are closed."""
@@ -44,6 +50,8 @@ class Replicas:
                 # The forward decides whether the backward will average.
                 self.pending.append(bool(module.require_backward_grad_sync))
                 if not self._replicated:
+                    for begin in self.found:
+                        begin()
                     self._replicated = [weakref.ref(p) for p in module.parameters()]
             return result
 
@@ -56,10 +64,8 @@ class Replicas:
         if averages and not partial:
             self.journal.post(self.journal.made(Sync, at, cells))
 
-    def stepped(self, at: Place) -> None:
+    def stepped(self, step: Stepping) -> None:
         """An optimizer has stepped: at first always, then ever more rarely, take fingerprints."""
-        if not self._replicated:
-            return
         self._steps += 1
         if self._steps <= 4 or not self._steps & (self._steps - 1):
             cells = self.journal.cells
@@ -68,7 +74,7 @@ class Replicas:
                 slot = None if parameter is None else cells.slot(parameter)
                 if parameter is not None and slot is not None:
                     prints[cells.names[slot]] = fingerprint(parameter)
-            self.taken.append((at, self._steps, prints))
+            self.taken.append((step.at, self._steps, prints))
 
 
 def fingerprint(tensor: Tensor) -> int:

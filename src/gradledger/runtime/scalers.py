@@ -10,7 +10,7 @@ from torch.optim import Optimizer
 
 from gradledger.ledger.events import Unscale, Update
 from gradledger.ledger.places import Place
-from gradledger.runtime.graphs import note, tensors
+from gradledger.runtime.graphs import note, noted, tensors
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.optimizers import Optimizers, inner
 from gradledger.runtime.patches import Function, Patches
@@ -66,7 +66,9 @@ class Scalers:
     def _mark(self, scaler: GradScaler, scaled: object) -> None:
         self.optimizers.backwards.scalers_exist = True
         for loss in tensors(scaled):
-            note(loss.grad_fn, SCALED, self._name(scaler))
+            if loss.grad_fn is not None:
+                told: dict[int, str] = noted(loss.grad_fn, SCALED) or {}
+                note(loss.grad_fn, SCALED, told | {self.journal.number: self._name(scaler)})
 
     def _around_unscale(self, real: Function) -> Function:
         def unscale_(scaler: GradScaler, optimizer: Optimizer) -> None:

@@ -29,6 +29,10 @@ class Site:
     def __init__(self, at: Place) -> None:
         self.at = at
         self.passes = 0
+        self.next_walk = 1
+        """The pass whose graph is to be walked next."""
+        self.weighs = True
+        """Does the weight of its loss matter? Only windows of several are ever judged."""
         self.since_step = 0
         """Passes since an optimizer stepped."""
         self.accumulates = False
@@ -53,16 +57,12 @@ class Site:
         if self.since_step:
             self.accumulates = True
         self.since_step += 1
+        self.weighs = self.accumulates or self.passes <= ALWAYS
 
-    def walks(self, *, retain: bool) -> bool:
-        """Should this pass's graph be walked? At first always, then ever more rarely."""
-        passes = self.passes
-        return passes <= (ALWAYS if retain or self.walked else 4) or not passes & (passes - 1)
-
-    @property
-    def weighs(self) -> bool:
-        """Does the weight of this pass's loss matter? Only windows of several are ever judged."""
-        return self.accumulates or self.passes <= ALWAYS
+    def walks_now(self, *, retain: bool) -> None:
+        """This pass's graph is walked: at first all are, then ever more rarely."""
+        always = ALWAYS if retain or self.walked else 4
+        self.next_walk = self.passes + 1 if self.passes < always else 2 * self.passes
 
     def token(self, window: int) -> Token:
         """A new one, counted among the living until it dies."""

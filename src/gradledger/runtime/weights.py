@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 from typing import Literal
 
@@ -32,7 +33,8 @@ class Loss(Value):
     """What a loss tells of itself."""
 
     weight: Weight
-    scaler: str | None = None
+    scaler: Mapping[int, str] | None = None
+    """What each audit calls the scaler that multiplied it."""
     rows: int | None = None
     """How many rows were summed up: a sum that is divided by them is a mean over the batch."""
 

@@ -28,8 +28,8 @@ def train(model: nn.Module, optimizer: optim.Optimizer) -> None:
     for number in range(4):
         x = torch.randn(6, 4)
 
-        def closure(x: Tensor = x) -> Tensor:
-            optimizer.zero_grad(set_to_none=number % 2 == 0)
+        def closure(x: Tensor = x, to_none: bool = number % 2 == 0) -> Tensor:
+            optimizer.zero_grad(set_to_none=to_none)
             loss: Tensor = (model(x) - x.sum(1, keepdim=True)).pow(2).mean()
             loss.backward()
             return loss
