@@ -12,6 +12,7 @@ from gradledger.errors import (
     CheckpointError,
     GradledgerError,
     InternalError,
+    LawBroken,
     LossError,
     MissingTorchError,
     MisuseError,
@@ -26,12 +27,14 @@ from gradledger.errors import (
 
 if TYPE_CHECKING:
     from gradledger.engine import Stepper
+    from gradledger.runtime.audit import audit
     from gradledger.runtime.window_equality import assert_window_equals_batch
 
 __all__ = [
     "CheckpointError",
     "GradledgerError",
     "InternalError",
+    "LawBroken",
     "LossError",
     "MissingTorchError",
     "MisuseError",
@@ -45,11 +48,13 @@ __all__ = [
     "WindowNotEqual",
     "__version__",
     "assert_window_equals_batch",
+    "audit",
 ]
 
 _NEEDS_TORCH = {
     "Stepper": "gradledger.engine",
     "assert_window_equals_batch": "gradledger.runtime.window_equality",
+    "audit": "gradledger.runtime.audit",
 }
 """Where each name that loads torch is found, when it is asked for."""
 

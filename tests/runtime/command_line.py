@@ -26,7 +26,11 @@ SERVER = Path(__file__).with_name("fork_server.py")
 PATIENCE = 240
 """Seconds that a program may take: far more than any does, and less than for ever."""
 
-_SERVERS_FRAMES = re.compile(r'  File "<string>", line \d+, in \S+\n')
+_NOT_THE_PROGRAMS = re.compile(
+    r'  File "<string>", line \d+, in \S+\n'  # the server's frames
+    r"|^[A-Z]\d{4} .*\n",  # torch's log, with times and process numbers
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True)
@@ -158,6 +162,6 @@ def _ended(folder: Path, status: int) -> Ended:
         path = folder / name
         return path.read_text(encoding="utf-8") if path.exists() else ""
 
-    errors = _SERVERS_FRAMES.sub("", read("stderr"))
+    errors = _NOT_THE_PROGRAMS.sub("", read("stderr"))
     verdict = json.loads(read("verdict") or "{}")
     return Ended(status, read("stdout"), errors, read("digest"), verdict)

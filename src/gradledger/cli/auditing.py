@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, TextIO
 from gradledger.cli.delivery import Streams, to_file
 from gradledger.errors import GradledgerError
 from gradledger.ledger.verdict import Verdict
+from gradledger.recording.paths import rank_path
 from gradledger.runtime.ranks import Ranks, Testimony, merged
 
 if TYPE_CHECKING:
@@ -94,13 +95,11 @@ class Auditing:
         return 0
 
     def _record_of_rank(self) -> Path | None:
-        """Each rank has a recording of its own: run.gradledger, run.rank1.gradledger …"""
+        """Each rank has a recording of its own."""
         if not self._record:
             return None
-        path = Path(self._record)
-        if self._ranks is None or not self._ranks.rank:
-            return path
-        return path.with_name(f"{path.stem}.rank{self._ranks.rank}{path.suffix}")
+        rank, world = (self._ranks.rank, self._ranks.world) if self._ranks else (0, 1)
+        return rank_path(self._record, rank=rank, world_size=world)
 
     def _close(self, error: BaseException | None) -> Verdict | None:
         """The verdict on all ranks; None on those that leave it to rank 0."""
@@ -125,7 +124,9 @@ class Auditing:
             render(verdict, self._format, stream=stream, quiet=self._quiet)
 
         if not (verdict.findings or verdict.tally.backwards or verdict.trouble):
-            self._say(f"{self._subject} made no backward pass, so there was nothing to audit.")
+            where = "" if not _had_children() else " in its own process, and others are not audited"
+            said = f"{self._subject} made no backward pass{where}, so there was nothing to audit."
+            self._say(said)
             if self._format == "text" and not self._output:
                 return
         if not self._output:
@@ -160,3 +161,9 @@ class Auditing:
             sys.path[:] = path
             if there is not None:
                 os.chdir(there)
+
+
+def _had_children() -> bool:
+    """Has the script started processes by `multiprocessing`?"""
+    processes = sys.modules.get("multiprocessing.process")
+    return str(getattr(processes, "_process_counter", "count(1)")) != "count(1)"

@@ -78,6 +78,8 @@ class Page(Value):
     kept: tuple[Kept, ...] = ()
     retained: frozenset[Place] = frozenset()
     """Backward calls that kept their graph, and whose graph nobody has walked again."""
+    rewalked: frozenset[Place] = frozenset()
+    """Backward calls of which some kept graph was walked again."""
 
     # Asking
 

@@ -82,7 +82,8 @@ def _(event: Backward, page: Page) -> Page:
         if not (k.what == "loss" and k.at in event.walks)
     )
     retained = page.retained - event.walks | ({event.at} if event.retain_graph else set())
-    return replace(page, kept=kept, retained=retained)
+    rewalked = page.rewalked | page.retained & event.walks
+    return replace(page, kept=kept, retained=retained, rewalked=rewalked)
 
 
 def _depositing(

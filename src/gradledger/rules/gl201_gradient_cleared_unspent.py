@@ -8,6 +8,7 @@ from gradledger.ledger import Breach, Law, Page, Place
 from gradledger.ledger.events import CellNames, Clear
 from gradledger.rules.evidence import counted, deposited, total
 from gradledger.rules.rule import Rule, SeenBy, Severity
+from gradledger.rules.tails import is_tail
 
 
 def broken(page: Page, clear: Clear) -> Iterator[Breach]:
@@ -18,7 +19,7 @@ def broken(page: Page, clear: Clear) -> Iterator[Breach]:
             h
             for h in cell.fresh
             if h.unspent
-            and not (h.excused or h.left_over)
+            and not (h.excused or is_tail(page, cell, h))
             and h.at not in bad
             and not _still_held(page, h.at, clear.cells)
         ]

@@ -9,6 +9,7 @@ from gradledger.ledger.cells import Cell, Holding
 from gradledger.ledger.events import CellNames, Clear, EpochEnd, Event, Gone, RunEnd, Step
 from gradledger.rules.evidence import also, counted, total
 from gradledger.rules.rule import Rule, SeenBy, Severity
+from gradledger.rules.tails import is_tail
 
 
 def broken(page: Page, event: Event) -> Iterator[Breach]:
@@ -24,14 +25,14 @@ def broken(page: Page, event: Event) -> Iterator[Breach]:
                     yield _breach(left, names, event, "ended")
         case Clear():
             for names, cell in page.among(event.cells):
-                if cell.owners and (left := _left_over(cell)):
+                if cell.owners and (left := _left_over(page, cell)):
                     yield _breach(left, names, event, "cleared")
         case Step():
             yield from _leaked(page, event)
 
 
-def _left_over(cell: Cell) -> list[Holding]:
-    return [h for h in cell.fresh if h.left_over and h.unspent and not h.excused]
+def _left_over(page: Page, cell: Cell) -> list[Holding]:
+    return [h for h in cell.fresh if is_tail(page, cell, h) and h.unspent and not h.excused]
 
 
 def _leaked(page: Page, step: Step) -> Iterator[Breach]:
@@ -40,7 +41,7 @@ def _leaked(page: Page, step: Step) -> Iterator[Breach]:
     if account is None or not account.window:
         return
     for names, cell in page.spent_by(step):
-        left, window = _left_over(cell), cell.accumulation
+        left, window = _left_over(page, cell), cell.accumulation
         if not left or window is None:
             continue
         more = page.counting.at_least(window.batches(page.counting), account.window + 1)

@@ -12,11 +12,13 @@ from gradledger.rules.rule import Rule, SeenBy, Severity
 def broken(page: Page, event: Backward | RunEnd) -> Iterator[Breach]:
     """A retained graph was not walked again before its call site's turn came round (Law 7)."""
     detail = "keeps a graph that nothing uses again"
+    # In a loop over losses, one line keeps the graph for the next loss; only the last is too many.
+    needless = page.retained - page.rewalked
     match event:
-        case Backward() if event.at in page.retained and event.at not in event.walks:
+        case Backward() if event.at in needless and event.at not in event.walks:
             yield Breach(event.at, detail, cells=event.cells)
         case RunEnd(crashed=False):
-            for at in sorted(page.retained, key=lambda place: place.sort_key):
+            for at in sorted(needless, key=lambda place: place.sort_key):
                 yield Breach(at, detail)
 
 

@@ -55,8 +55,13 @@ class _Lookout(MetaPathFinder):
         loader = spec.loader
         assert loader is not None
 
+        before = vars(loader).get("exec_module")  # somebody else's wrapper, perhaps
+
         def exec_module(module: ModuleType) -> None:
-            del loader.exec_module
+            if before is None:
+                del loader.exec_module
+            else:
+                loader.exec_module = before  # type: ignore[method-assign]
             try:
                 loader.exec_module(module)
             except BaseException:

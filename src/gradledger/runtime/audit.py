@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import sys
 import traceback
 from time import monotonic
@@ -16,6 +17,7 @@ from gradledger.ledger.events import Event, Read, RunEnd
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.places import Place
 from gradledger.ledger.tally import Tally
+from gradledger.ledger.values import replace
 from gradledger.ledger.verdict import Verdict
 from gradledger.recording import Recorder, RunInfo
 from gradledger.rules import YIELDS_TO, Severity, find, judge
@@ -23,6 +25,7 @@ from gradledger.runtime.backwards import Backwards
 from gradledger.runtime.by_hand import ByHand
 from gradledger.runtime.clears import Clears
 from gradledger.runtime.clips import Clips
+from gradledger.runtime.compiling import Compiling
 from gradledger.runtime.faults import Faults
 from gradledger.runtime.frameworks import Accelerate
 from gradledger.runtime.journal import Journal
@@ -70,6 +73,7 @@ class Audit:
         self.journal = Journal(self._book, Places(self._main))
         self._patches = Patches()
         self._replicas = Replicas(self.journal)
+        self._optimizers: Optimizers | None = None
         self._recorder: Recorder | None = None
         self._started = self._ended = 0.0
 
@@ -95,7 +99,7 @@ class Audit:
         journal = self.journal
         kept, precision = Kept(journal), Precision(journal)
         backwards = Backwards(journal, kept, self._replicas)
-        optimizers = Optimizers(journal, backwards, precision)
+        self._optimizers = optimizers = Optimizers(journal, backwards, precision)
         loaders = Loaders(journal, backwards)
         backwards.accumulated.append(precision.deposited)
         self._replicas.found.append(lambda: optimizers.stepped.append(self._replicas.stepped))
@@ -116,6 +120,7 @@ class Audit:
             Faults(journal),
             Accelerate(journal, backwards, loaders),
             Steppers(journal, optimizers),
+            Compiling(journal),
         ):
             watcher.watch(patches)
 
@@ -191,7 +196,19 @@ class Audit:
             severity = find(finding.rule).severity
             return order.index(severity), finding.at.sort_key, finding.rule
 
-        return tuple(sorted(self._book.findings, key=badness))
+        return tuple(sorted(map(self._spelled, self._book.findings), key=badness))
+
+    def _spelled(self, finding: Finding) -> Finding:
+        """With the program's own names for its optimizers."""
+        names = self._optimizers.spelled if self._optimizers is not None else {}
+
+        def spelled(text: str) -> str:
+            for name, variable in names.items():
+                text = re.sub(rf"\b{name}\b", variable, text)
+            return text
+
+        evidence = tuple(replace(e, note=spelled(e.note)) for e in finding.evidence)
+        return replace(finding, detail=spelled(finding.detail), evidence=evidence)
 
     @property
     def tally(self) -> Tally:

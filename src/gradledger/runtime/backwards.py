@@ -145,7 +145,10 @@ class Backwards:
         graph = nodes(this.roots)
         ends = leaves(this.roots, graph)
         self.journal.meet(ends, at)
-        this.site.reaches_inputs = any(not isinstance(leaf, nn.Parameter) for leaf in ends)
+        slot, owned = self.journal.cells.slot, self.journal.owned
+        this.site.reaches_inputs = any(
+            not isinstance(leaf, nn.Parameter) and slot(leaf) not in owned for leaf in ends
+        )
         this.walked = self.kept.walk(this.site, graph, retain=this.retain)
 
     # After

@@ -149,7 +149,9 @@ class ByHand:
         kind, factor = ("change", None) if before is None else edit_between(before, sample(value))
         done: str = kind
         if kind == "change":
-            done = "assign" if bool(value.detach().any()) else "zero"
+            # A gradient may be zero without having been cleared: ask the source.
+            text = self.journal.places.source(at.path).text_at(at.line)
+            done = "zero" if "zero" in text and not bool(value.detach().any()) else "assign"
         if done != "same":
             self._note((done, at, factor), slot)
 

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from gradledger.ledger.events import NO_CELLS, CellNames, Traits
 from gradledger.runtime.places import Places
+from gradledger.runtime.variables import variables
 
 State = tuple[int, int] | None
 """Identity and version of a gradient; None where there is none. Holds nothing alive."""
@@ -114,7 +115,7 @@ class Cells:
     def _spelled(self, wanted: set[int]) -> dict[int, str]:
         """`model.fc.weight`: as the program would call it, the innermost frame first."""
         found: dict[int, str] = {}
-        spaces = [frame.f_locals for frame in self._places.frames(sys._getframe(1))]
+        spaces = [variables(frame) for frame in self._places.frames(sys._getframe(1))]
         for space in spaces:
             for variable, value in list(space.items()):
                 for prefix, module in _modules(variable, value):

@@ -20,6 +20,7 @@ from gradledger.runtime.journal import Journal
 from gradledger.runtime.optimizers import Optimizers, inner
 from gradledger.runtime.patches import Function, Patches, definers
 from gradledger.runtime.unfailing import unfailing
+from gradledger.runtime.variables import variables
 
 
 class Clears:
@@ -124,4 +125,4 @@ def _inside_optimizer(frame: FrameType | None) -> bool:
     """Was the call made by a method of an optimizer other than `zero_grad` (SAM's `first_step`)?"""
     while frame is not None and frame.f_code.co_name == "zero_grad":
         frame = frame.f_back
-    return frame is not None and isinstance(frame.f_locals.get("self"), Optimizer)
+    return frame is not None and isinstance(variables(frame).get("self"), Optimizer)

@@ -68,8 +68,11 @@ class Ending:
         if not self._at_home:
             return
         _flush()  # what the program said comes first
+        interrupted = isinstance(self._error, KeyboardInterrupt)
         if status := self._conclude():
             _leave(status)
+        if interrupted:
+            _remind_of_the_interrupt()
 
     def _conclude(self) -> int:
         """The status to leave with instead of the program's, or 0."""
@@ -94,6 +97,15 @@ class Ending:
             leave(status)
 
         os._exit = _exit  # type: ignore[assignment]
+
+
+def _remind_of_the_interrupt() -> None:
+    """Python ends itself by SIGINT if that was what the last code it compiled died of.
+
+    The verdict may have made it compile some more.
+    """
+    with contextlib.suppress(KeyboardInterrupt):
+        exec("raise KeyboardInterrupt")
 
 
 def _leave(status: int) -> None:

@@ -14,6 +14,7 @@ from gradledger.ledger.places import Place
 from gradledger.runtime.graphs import nodes
 from gradledger.runtime.places import Places
 from gradledger.runtime.sources import Source
+from gradledger.runtime.variables import variables
 
 Wanted = Callable[[Node], bool]
 Does = Callable[[ast.stmt, str], bool]
@@ -40,7 +41,7 @@ class Holders:
     def _search(self, wanted: Wanted, frame: FrameType, does: Does) -> Place | None:
         for running in self._places.frames(frame):
             source = self._places.source(running.f_code.co_filename)
-            for name, value in list(running.f_locals.items()):
+            for name, value in variables(running).items():
                 for holder, held in _parts(name, value):
                     if _reaches(held, wanted):
                         statements = source.statements_of(running.f_code)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
 from operator import is_
+from types import ModuleType
 from typing import Any
 
 from torch import Tensor
@@ -34,9 +36,13 @@ class Known:
     def __init__(self, optimizer: Optimizer, name: str) -> None:
         self.ref = weakref.ref(optimizer)
         self.name = name
+        self.spelled: str | None = None
+        """What the program calls it."""
         self.signature: Signature = ()
         self.slots: tuple[int, ...] = ()
         self.cells: CellNames = NO_CELLS
+        self.lets_go = False
+        """It has held cells that it does not hold any more."""
         self.trainable: list[bool] = []
         self.deposits: CellNames | None = None
         """What the backward before its latest step put something into."""
@@ -110,7 +116,8 @@ class Optimizers:
         self.journal.meet(held, at)
         slots = (cells.slot(parameter) for parameter in held)
         known.slots = tuple(dict.fromkeys(slot for slot in slots if slot is not None))
-        known.cells = cells.names_of(known.slots)
+        before, known.cells = known.cells, cells.names_of(known.slots)
+        known.lets_go = known.lets_go or not before <= known.cells
         self.journal.owned.update(known.slots)
         known.trainable = []
         self.journal.post(Own(at, known.name, known.cells))
@@ -143,6 +150,24 @@ class Optimizers:
     def _grown(self, optimizer: Optimizer) -> None:
         self.known(optimizer)
 
+    def _spelled(self, optimizer: Optimizer) -> str:
+        """The variable or attribute that holds it, where that can be told."""
+        for frame in self.journal.places.frames(sys._getframe()):
+            for variable, value in list(frame.f_locals.items()):
+                if value is optimizer and variable != "self":
+                    return variable
+                attributes = getattr(value, "__dict__", None)
+                if type(attributes) is dict and not issubclass(type(value), ModuleType):
+                    for name, part in list(attributes.items()):
+                        if part is optimizer:
+                            return f"{variable}.{name}"
+        return ""
+
+    @property
+    def spelled(self) -> dict[str, str]:
+        """For each optimizer that has stepped, what the program calls it."""
+        return {known.name: known.spelled for known in self._known.values() if known.spelled}
+
     # Stepping
 
     def _stack(self) -> list[Stepping]:
@@ -162,6 +187,8 @@ class Optimizers:
         if journal.work.depth:
             self.backwards.tell_so_far()
         known = self.known(optimizer)
+        if known.spelled is None:
+            known.spelled = self._spelled(optimizer)
         step = Stepping(known, optimizer, at)
         if known.deposits is not self.backwards.latest:
             # Who freezes a parameter, or thaws it, changes what a backward reaches.
@@ -228,7 +255,8 @@ class Optimizers:
         journal, known = self.journal, step.known
         vanished = self.precision.vanished(known.slots) if self.precision.follows else NO_CELLS
         self.steps += 1
-        fields = step.at, known.name, None, self.scaler, moved, NO_CELLS, vanished
+        spent = known.cells if known.lets_go else None
+        fields = step.at, known.name, spent, self.scaler, moved, NO_CELLS, vanished
         if not all(map(is_, fields, known.fields)):
             known.fields, known.event = fields, journal.made(Step, *fields)
         journal.post(known.event)

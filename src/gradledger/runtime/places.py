@@ -15,6 +15,7 @@ import torch
 
 from gradledger.ledger.places import Place
 from gradledger.runtime.sources import End, Source
+from gradledger.runtime.variables import variables
 
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _LIBRARIES = tuple(
@@ -185,5 +186,5 @@ def _home(path: str) -> tuple[str, str | None, bool]:
 
 def _initialises(frame: FrameType, owner: object) -> bool:
     return frame.f_code.co_name == "__init__" and any(
-        value is owner for value in frame.f_locals.values()
+        value is owner for value in variables(frame).values()
     )

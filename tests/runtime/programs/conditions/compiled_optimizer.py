@@ -12,10 +12,10 @@ optimizer = torch.optim.Adam(model.parameters(), lr=torch.tensor(0.05))
 
 @torch.compile(backend="eager")
 def update() -> None:
-    optimizer.step()
+    optimizer.step()  # GL101: without the clear
 
 
 for _ in range(5):
     optimizer.zero_grad()  # the clear
     model(torch.randn(8, 4)).pow(2).mean().backward()
-    update()  # GL101: without the clear
+    update()
