@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -70,7 +71,7 @@ def both(program: Program, command_line: CommandLine) -> tuple[Ended, Ended]:
 @every(IN_RANKS)
 @pytest.mark.parametrize("program", [bad, good], ids=["bad", "good"])
 def test_ranks_give_one_verdict_and_notice_nothing(
-    rule: Rule, program: type[bad], command_line: CommandLine
+    rule: Rule, program: Callable[[Rule], Program], command_line: CommandLine
 ) -> None:
     path = program(rule).path
     first, *others = audited = command_line.ranks(path, environments=in_ranks())

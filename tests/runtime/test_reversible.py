@@ -42,7 +42,8 @@ ROOTS = (
 
 def family(root: type) -> Iterator[type]:
     yield root
-    for child in type.__subclasses__(root):
+    children: list[type] = type.__subclasses__(root)
+    for child in children:
         yield from family(child)
 
 
@@ -252,7 +253,7 @@ def clears_by_hand_unspent() -> None:
     w = nn.Parameter(torch.ones(2))
     descent = SGD([w], lr=0.1)
     for _ in range(3):
-        w.sum().backward()
+        w.sum().backward()  # type: ignore[no-untyped-call]
         w.grad = None
     descent.zero_grad()
 

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from gradledger.ledger.events import Event
 from gradledger.ledger.findings import Breach, Finding
-from gradledger.ledger.outcomes import Judge, Outcomes, no_rules
+from gradledger.ledger.outcomes import Judge, Outcome, Outcomes, no_rules
 from gradledger.ledger.page import Page
 from gradledger.ledger.places import Place
 from gradledger.ledger.tally import NOTHING, Tally
+
+MOST = 10_000
+"""Different things that may happen before the book begins to forget what came of them."""
+
+
+class Entry:
+    """What came of an event on a page, and how often that happened."""
+
+    __slots__ = ("event", "outcome", "page", "times")
+
+    def __init__(self, page: Page, event: Event, outcome: Outcome) -> None:
+        self.page = page
+        self.event = event
+        self.outcome = outcome
+        self.times = 0
 
 
 class Book:
@@ -20,19 +36,21 @@ class Book:
     ) -> None:
         self.page = Page()
         self._tally = NOTHING
-        self._uncounted: dict[Tally, int] = {}
-        """What there is to count, and how often: most of it is the same in each iteration."""
-        self._outcomes = Outcomes(judge, most=10_000)
+        self._occurrences: Counter[tuple[Place, type[Event]]] = Counter()
+        self._outcomes = Outcomes(judge, most=MOST)
+        self._entries: dict[tuple[int, int], Entry] = {}
+        """By identity, which is quick: the very same page and event come in each iteration."""
         self._yields_to = yields_to or {}
         self._findings: dict[tuple[str, Place], Finding] = {}
 
     def post(self, event: Event) -> tuple[Finding, ...]:
         """Enter an event. Returns the findings that it added to, new or counted once more."""
-        self.page, breaches, counts = self._outcomes.of(self.page, event)
-        if counts is not NOTHING:
-            self._uncounted[counts] = self._uncounted.get(counts, 0) + 1
-            if len(self._uncounted) > 1000:
-                self._count()
+        page = self.page
+        entry = self._entries.get((id(page), id(event)))
+        if entry is None or entry.page is not page or entry.event is not event:
+            entry = self._new_entry(page, event)
+        entry.times += 1
+        self.page, breaches, _ = entry.outcome
         if not breaches:
             return ()
         noted: dict[tuple[str, Place], Finding] = {}
@@ -43,16 +61,37 @@ class Book:
                 noted[key] = self._note(rule, breach, once_more=key not in noted)
         return tuple(noted.values())
 
+    def _new_entry(self, page: Page, event: Event) -> Entry:
+        if len(self._entries) >= MOST:
+            self._count()
+            self._entries.clear()
+        entry = self._entries[id(page), id(event)] = Entry(
+            page, event, self._outcomes.of(page, event)
+        )
+        return entry
+
     @property
     def tally(self) -> Tally:
         """Exact counts over the run so far."""
         self._count()
         return self._tally
 
+    @property
+    def occurrences(self) -> dict[Place, int]:
+        """How often something happened at each place: of several things, the most frequent."""
+        self._count()
+        most: dict[Place, int] = {}
+        for (place, _), count in self._occurrences.items():
+            most[place] = max(count, most.get(place, 0))
+        return most
+
     def _count(self) -> None:
-        for counts, times in self._uncounted.items():
-            self._tally = self._tally.plus(Tally(*(times * count for count in counts)))
-        self._uncounted.clear()
+        for entry in self._entries.values():
+            if entry.times:
+                counts = entry.outcome.tally
+                self._tally = self._tally.plus(Tally(*(entry.times * count for count in counts)))
+                self._occurrences[entry.event.at, type(entry.event)] += entry.times
+                entry.times = 0
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -39,23 +39,11 @@ class Outcomes:
         self._judge = judge
         self._most = most
         self._known: dict[tuple[Page, Event], Outcome] = {}
-        self._at_hand: dict[tuple[int, int], tuple[Page, Event, Outcome]] = {}
-        """The same by identity, which is quicker: the very same page and event come again."""
         self._pages: dict[Page, Page] = {}
         """Equal pages are one object, so that to look one up is not to compare it."""
 
     def of(self, page: Page, event: Event) -> Outcome:
         """The outcome of this event on this page."""
-        at_hand = self._at_hand.get((id(page), id(event)))
-        if at_hand is not None and at_hand[0] is page and at_hand[1] is event:
-            return at_hand[2]
-        outcome = self._look_up(page, event)
-        if len(self._at_hand) >= self._most:
-            self._at_hand.clear()
-        self._at_hand[id(page), id(event)] = page, event, outcome
-        return outcome
-
-    def _look_up(self, page: Page, event: Event) -> Outcome:
         known = self._known.get((page, event))
         if known is None:
             if len(self._known) >= self._most:

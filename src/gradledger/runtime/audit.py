@@ -230,7 +230,7 @@ class Audit:
             self.findings,
             self.tally,
             len(self.journal.owned),
-            journal.occurrences,
+            self._book.occurrences,
             {path: journal.places.source(path).text for path in paths},
             (self._ended or monotonic()) - self._started,
             trouble=_trouble(journal.failure),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from operator import is_
-from typing import Any
+from types import FrameType
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -88,7 +90,7 @@ class Backwards:
                 return
             if not isinstance(tensors_, Tensor | list | tuple):
                 tensors_ = list(tensors_)
-            this = self._begin(tensors_, args, kwargs)
+            this = self._begin(sys._getframe(1), tensors_, args, kwargs)
             if this is None:
                 real(tensors_, *args, **kwargs)
                 return
@@ -112,12 +114,15 @@ class Backwards:
     # Before
 
     @unfailing
-    def _begin(self, tensors_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Pass:
+    def _begin(
+        self, frame: FrameType, tensors_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Pass:
         with self.journal.entering:  # no other thread looks at cells while this one gets its own
-            return self._prepare(tensors_, args, kwargs)
+            return self._prepare(self.journal.arrive(frame), tensors_, args, kwargs)
 
-    def _prepare(self, tensors_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Pass:
-        at = self.journal.arrive()
+    def _prepare(
+        self, at: Place, tensors_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Pass:
         site = self._sites.get(at)
         if site is None:
             site = self._sites[at] = Site(at)
@@ -224,10 +229,10 @@ class Backwards:
             return slots, names
         return tuple(deposits), frozenset(cells.names[slot] for slot in deposits)
 
-    def _non_finite(self, slots: Slots, grads: Sequence[Tensor | None]) -> CellNames:
+    def _non_finite(self, slots: Slots, grads: list[Tensor | None]) -> CellNames:
         """The cells that this pass brought a NaN or an Inf into."""
         deposited = grads if len(slots) == len(grads) else [grads[slot] for slot in slots]
-        if all_finite([grad for grad in deposited if grad is not None]):
+        if all_finite(cast("list[Tensor]", deposited)):
             return NO_CELLS
         bad = {slot for slot in slots if (grad := grads[slot]) is not None and not finite(grad)}
         new = bad - self._bad

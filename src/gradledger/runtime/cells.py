@@ -6,7 +6,7 @@ import sys
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from operator import ne
 from types import ModuleType
@@ -169,7 +169,7 @@ class Cells:
         """What each gradient looks like now."""
         return self.survey()[1]
 
-    def survey(self) -> tuple[Sequence[Tensor | None], list[State]]:
+    def survey(self) -> tuple[list[Tensor | None], list[State]]:
         """Each gradient, and what it looks like now."""
         if self.shared:
             return self._survey_mine()
@@ -186,7 +186,7 @@ class Cells:
             for slot in slots
         ]
 
-    def _survey_mine(self) -> tuple[Sequence[Tensor | None], list[State]]:
+    def _survey_mine(self) -> tuple[list[Tensor | None], list[State]]:
         """To read a gradient that another thread is just writing to would crash."""
         thread, now = threading.get_ident(), list(self.seen)
         grads: list[Tensor | None] = [None] * len(now)

@@ -51,7 +51,7 @@ class Clears:
                 self.backwards.tell_so_far()
                 if work.depth > 1:
                     return real(holder, *args, **kwargs)
-            begun = self._begin(holder)
+            begun = self._begin(sys._getframe(1), holder)
             if begun is None:
                 return real(holder, *args, **kwargs)
             work.depth += 1
@@ -64,10 +64,10 @@ class Clears:
         return zero_grad
 
     @unfailing
-    def _begin(self, holder: Any) -> tuple[Slots, Place]:
-        at, slots = self.journal.arrive(), self._slots(holder)
+    def _begin(self, frame: FrameType, holder: Any) -> tuple[Slots, Place]:
+        at, slots = self.journal.arrive(frame), self._slots(holder)
         if self._something_unspent():
-            self._excuse(slots, at)
+            self._excuse(slots, at, frame)
         return slots, at
 
     def _slots(self, holder: Any) -> Slots:
@@ -108,12 +108,12 @@ class Clears:
             self._page, self._unspent = page, any(cell.fresh for _, cell in page.groups)
         return self._unspent
 
-    def _excuse(self, slots: Slots, at: Place) -> None:
+    def _excuse(self, slots: Slots, at: Place, frame: FrameType) -> None:
         """Who drops what is not finite, or clears inside an optimizer's own method, is careful."""
         cells = self.journal.cells
         leaves = [leaf for slot in slots if (leaf := cells.leaf(slot)) is not None]
         grads = [leaf.grad for leaf in leaves if leaf.grad is not None]
-        if _inside_optimizer(sys._getframe(4)) or not all_finite(grads):
+        if _inside_optimizer(frame) or not all_finite(grads):
             self.journal.post(self.journal.made(Read, at, cells.named(leaves)))
 
 

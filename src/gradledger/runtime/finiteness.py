@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
 _ONE, _FOUND = torch.ones(()), torch.zeros(())
 
 
-def all_finite(grads: Sequence[Tensor]) -> bool:
+def all_finite(grads: list[Tensor]) -> bool:
     """Has none of them a NaN or an Inf?
 
     torch's own check for GradScaler looks at all of them in one call. It also multiplies, here by
@@ -20,12 +18,14 @@ def all_finite(grads: Sequence[Tensor]) -> bool:
         return True
     if grads[0].requires_grad:  # a graph of gradients: nobody may touch its values
         return all(map(finite, grads))
-    _FOUND.zero_()
     try:
-        torch._amp_foreach_non_finite_check_and_unscale_(list(grads), _FOUND, _ONE)
+        torch._amp_foreach_non_finite_check_and_unscale_(grads, _FOUND, _ONE)
     except (RuntimeError, NotImplementedError):  # sparse, complex, on several devices
         return all(map(finite, grads))
-    return not _FOUND.item()
+    if _FOUND.item():
+        _FOUND.zero_()
+        return False
+    return True
 
 
 def finite(grad: Tensor) -> bool:

@@ -9,6 +9,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any, TypeVar
 
 from gradledger.ledger.book import Book
@@ -60,9 +61,6 @@ class Journal:
         """Told when modules were imported."""
         self.owned: set[int] = set()
         """Slots that some optimizer holds."""
-        self._counts: dict[int, list[Any]] = {}
-        """How often each event happened, by its identity."""
-        self._occurrences: dict[tuple[Place, type[Event]], int] = {}
         self._settling = False
         self._modules = 0
         self._events: dict[tuple[Any, ...], Event] = {}
@@ -74,13 +72,16 @@ class Journal:
 
     # Arriving
 
-    def arrive(self, *, outside: object = None) -> Place:
-        """A watched call begins: where it is, after all that happened before it is told."""
+    def arrive(self, frame: FrameType | None = None, *, outside: object = None) -> Place:
+        """A watched call begins: where it is, after all that happened before it is told.
+
+        Who has the frame of its caller at hand gives it: to look from there is quicker.
+        """
         if len(sys.modules) != self._modules:
             self._modules = len(sys.modules)
             for notice in self.imported:
                 notice()
-        at = self.places.here(outside=outside)
+        at = self.places.here(frame or sys._getframe(1), outside=outside)
         if self.unsettled and not self.work.depth:
             with self.entering:
                 self.settle(at)
@@ -97,10 +98,6 @@ class Journal:
                 self.settle(event.at)
             for foresee in self.foreseen:
                 foresee(event)
-            count = self._counts.get(id(event))
-            if count is None:
-                count = self._new(event)
-            count[1] += 1
             findings = self.book.post(event)
             for hear in self.heard:
                 hear(event, findings)
@@ -129,28 +126,7 @@ class Journal:
         if cells or optimizers:
             for name in cells:
                 self._traits.pop(name, None)
-            self.post(Gone(at, cells, optimizers))
-
-    def _new(self, event: Event) -> list[Any]:
-        if len(self._counts) >= MOST_EVENTS:
-            self._count()
-        count = self._counts[id(event)] = [event, 0]
-        return count
-
-    def _count(self) -> None:
-        for event, count in self._counts.values():
-            key = event.at, type(event)
-            self._occurrences[key] = self._occurrences.get(key, 0) + count
-        self._counts.clear()
-
-    @property
-    def occurrences(self) -> dict[Place, int]:
-        """How often something happened at each place, whatever happened there most."""
-        self._count()
-        most: dict[Place, int] = {}
-        for (place, _), count in self._occurrences.items():
-            most[place] = max(count, most.get(place, 0))
-        return most
+            self.post(self.made(Gone, at, cells, optimizers))
 
     def fail(self, error: Exception) -> None:
         """We have a bug: say so at the end, and stay out of the program's way until then."""
@@ -198,7 +174,7 @@ class Journal:
                 self._traits[name] = now
                 changed.setdefault(now, set()).add(name)
         for now, names in changed.items():
-            self.post(Declare(at, frozenset(names), now))
+            self.post(self.made(Declare, at, frozenset(names), now))
 
     def name(self, role: str, player: object) -> str:
         """What an optimizer, a scaler or a scheduler is called."""

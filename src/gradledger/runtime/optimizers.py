@@ -26,6 +26,7 @@ from gradledger.runtime.journal import Journal
 from gradledger.runtime.patches import Function, Patches
 from gradledger.runtime.precision import Precision
 from gradledger.runtime.unfailing import unfailing
+from gradledger.runtime.variables import variables
 
 Signature = tuple[tuple[int, int], ...]
 
@@ -104,6 +105,8 @@ class Optimizers:
         known = self._known.get(id(optimizer))
         if known is None or known.ref() is not optimizer:
             name = self.journal.roles.name("optimizer", optimizer, made_at)
+            # Who had that name before is gone.
+            self._known = {key: one for key, one in self._known.items() if one.name != name}
             known = self._known[id(optimizer)] = Known(optimizer, name)
         signature = tuple([(id(g["params"]), len(g["params"])) for g in optimizer.param_groups])
         if signature != known.signature:
@@ -120,7 +123,7 @@ class Optimizers:
         known.lets_go = known.lets_go or not before <= known.cells
         self.journal.owned.update(known.slots)
         known.trainable = []
-        self.journal.post(Own(at, known.name, known.cells))
+        self.journal.post(self.journal.made(Own, at, known.name, known.cells))
 
     def _around_init(self, real: Function) -> Function:
         def init(optimizer: Optimizer, *args: Any, **kwargs: Any) -> None:
@@ -153,7 +156,7 @@ class Optimizers:
     def _spelled(self, optimizer: Optimizer) -> str:
         """The variable or attribute that holds it, where that can be told."""
         for frame in self.journal.places.frames(sys._getframe()):
-            for variable, value in list(frame.f_locals.items()):
+            for variable, value in variables(frame).items():
                 if value is optimizer and variable != "self":
                     return variable
                 attributes = getattr(value, "__dict__", None)
@@ -183,7 +186,7 @@ class Optimizers:
         journal = self.journal
         if journal.asleep or is_compiling() or journal.work.hushed:
             return None
-        at = journal.arrive()
+        at = journal.arrive(sys._getframe(2))  # behind the guard of `unfailing`
         if journal.work.depth:
             self.backwards.tell_so_far()
         known = self.known(optimizer)

@@ -91,12 +91,13 @@ class Places:
 
     # Finding one's place
 
-    def here(self, *, outside: object = None) -> Place:
+    def here(self, frame: FrameType | None = None, *, outside: object = None) -> Place:
         """The call in the innermost frame of the user's; the last one, if none is running.
 
         Frames of `outside.__init__` are passed over: an object is made where its class is called.
         """
-        frame: FrameType | None = sys._getframe(1)
+        if frame is None:
+            frame = sys._getframe(1)
         known = self._user_code
         # As `running` and `spot`, spelled out: nothing here is done more often.
         while frame is not None:

@@ -67,6 +67,8 @@ class Ranks:
         """Tell the others that this rank is audited, and by which process."""
         self._folder.mkdir(mode=0o700, exist_ok=True)
         self._is_ours()
+        # An earlier launch with the same address may have been killed before it tidied up.
+        (self._folder / f"{self.rank}.json").unlink(missing_ok=True)
         self._write(f"{self.rank}.pid", str(os.getpid()))
 
     def leave(self, testimony: Testimony) -> None:
@@ -78,10 +80,12 @@ class Ranks:
         found: dict[int, Testimony] = {}
         deadline = monotonic() + patience
         while True:
+            # Asked before the look at what is there: who ends in between has left something.
+            living = {rank for rank in self._missing(found) if self._lives(rank)}
             for rank in self._missing(found):
                 with contextlib.suppress(FileNotFoundError):
                     found[rank] = _decoded((self._folder / f"{rank}.json").read_text("utf-8"))
-            if not any(map(self._lives, self._missing(found))) or monotonic() > deadline:
+            if not living.difference(found) or monotonic() > deadline:
                 break
             sleep(0.05)
         with contextlib.suppress(OSError):
@@ -123,10 +127,11 @@ def merged(own: Testimony, others: Mapping[int, Testimony], world: int) -> Verdi
     findings += _diverged(all_ranks)
     sources = {path: text for t in all_ranks.values() for path, text in t.verdict.sources.items()}
     lost = sorted(set(range(world)) - all_ranks.keys())
-    trouble = own.verdict.trouble
+    told = {rank: t.verdict.trouble for rank, t in all_ranks.items() if t.verdict.trouble}
+    troubles = [f"{words} (rank {rank})" if rank else words for rank, words in told.items()]
     if lost:
-        who = ", ".join(map(str, lost))
-        trouble = trouble or f"nothing was heard from rank {who}"
+        troubles.append(f"nothing was heard from rank {', '.join(map(str, lost))}")
+    trouble = "; ".join(troubles)
     return own.verdict._replace(
         findings=one_per_fault(findings, YIELDS_TO), sources=sources, ranks=world, trouble=trouble
     )

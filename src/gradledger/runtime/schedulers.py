@@ -40,13 +40,18 @@ class Schedulers:
                     result = real(scheduler, *args, **kwargs)
                 finally:
                     inside.depth = depth
-                if told and not depth and not self.journal.asleep:
-                    self._tell(scheduler)
+                if not depth and not self.journal.asleep:
+                    self._tell(scheduler) if told else self._made(scheduler)
                 return result
 
             return step
 
         return wrapper
+
+    @unfailing
+    def _made(self, scheduler: LRScheduler) -> None:
+        at = self.journal.places.here(outside=scheduler)
+        self.journal.roles.name("scheduler", scheduler, at)
 
     @unfailing
     def _tell(self, scheduler: LRScheduler) -> None:

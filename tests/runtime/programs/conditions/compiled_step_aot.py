@@ -14,7 +14,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
 def train(x: Tensor) -> Tensor:
     optimizer.zero_grad()  # the clear
     loss: Tensor = model(x).pow(2).mean()
-    loss.backward()
+    loss.backward()  # type: ignore[no-untyped-call]
     optimizer.step()  # GL101: without the clear
     return loss
 

@@ -12,4 +12,4 @@ optimizer = torch.optim.SparseAdam(model.parameters(), lr=0.01)
 for _ in range(5):
     optimizer.zero_grad()  # the clear
     model(torch.randint(20, (8,))).pow(2).mean().backward()
-    optimizer.step()  # GL101: without the clear
+    optimizer.step()  # type: ignore[no-untyped-call]  # GL101: without the clear

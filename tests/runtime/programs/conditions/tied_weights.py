@@ -25,5 +25,5 @@ optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
 for _ in range(5):
     tokens = torch.randint(12, (8, 5))
     optimizer.zero_grad()  # the clear
-    nn.functional.cross_entropy(model(tokens), tokens[:, 0]).backward()
+    nn.functional.cross_entropy(model(tokens), tokens[:, 0]).backward()  # type: ignore[no-untyped-call]
     optimizer.step()  # GL101: without the clear

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-lines = []
+lines: list[tuple[str, int]] = []
 
 
 def trace(frame: FrameType, event: str, arg: Any) -> Any:

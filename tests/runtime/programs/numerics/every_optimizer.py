@@ -16,7 +16,7 @@ CLASSES = [
 ]
 WAYS: list[dict[str, Any]] = [{"foreach": False}, {"foreach": True}, {"fused": True}]
 
-trained = []
+trained: list[nn.Module] = []
 
 
 def network() -> nn.Sequential:
@@ -31,11 +31,11 @@ def train(model: nn.Module, optimizer: optim.Optimizer) -> None:
         def closure(x: Tensor = x, to_none: bool = number % 2 == 0) -> Tensor:
             optimizer.zero_grad(set_to_none=to_none)
             loss: Tensor = (model(x) - x.sum(1, keepdim=True)).pow(2).mean()
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             return loss
 
         if isinstance(optimizer, optim.LBFGS):
-            optimizer.step(closure)
+            optimizer.step(closure)  # type: ignore[no-untyped-call]
         else:
             closure()
             optimizer.step()
@@ -61,7 +61,7 @@ rows = optim.SparseAdam(table.parameters(), lr=0.1)
 for number in range(4):
     rows.zero_grad()
     table(torch.tensor([number, 3, 3])).pow(2).sum().backward()
-    rows.step()
+    rows.step()  # type: ignore[no-untyped-call]
 trained.append(table)
 
 print(len(trained), sum(float(p.abs().sum()) for m in trained for p in m.parameters()))

@@ -12,7 +12,7 @@ kept = []
 
 for fused in (False, True):
     model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Dropout(0.2), nn.Linear(16, 1))
-    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01, fused=fused)
+    optimizer: torch.optim.Optimizer = torch.optim.AdamW(model.parameters(), lr=0.01, fused=fused)
     scaler = GradScaler("cpu", init_scale=2.0**40, growth_interval=3)
     for _ in range(30):
         x = torch.randn(16, 8)

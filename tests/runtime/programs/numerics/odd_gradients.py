@@ -35,7 +35,8 @@ for _ in range(2):
     kept.append(w.grad.view(torch.int32).tolist())
 print(kept)
 
-image = nn.Conv2d(2, 3, 3).to(memory_format=torch.channels_last)
+image = nn.Conv2d(2, 3, 3)
+image.weight.data = image.weight.data.to(memory_format=torch.channels_last)
 double = nn.Linear(3, 2, dtype=torch.float64)
 complex_ = nn.Parameter(torch.ones(2, dtype=torch.complex64))
 wide = nn.Parameter(torch.zeros(2, 3).t())

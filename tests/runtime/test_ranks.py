@@ -1,0 +1,214 @@
+"""Ranks of one launch: what each leaves, and the one verdict that rank 0 makes of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from gradledger.ledger import Evidence, Finding, Place, Tally
+from gradledger.ledger.values import replace
+from gradledger.ledger.verdict import Verdict
+from gradledger.runtime import ranks  # by its name `Testimony` would pass for a test
+from gradledger.runtime.ranks import Ranks, merged
+
+STEP, BACKWARD = Place("train.py", 9, 4), Place("train.py", 7, 4)
+REUSED = Finding(
+    "GL101",
+    STEP,
+    "spends 2 deposits",
+    "observed",
+    (Evidence("deposited", BACKWARD), Evidence("cleared", None, "never")),
+    frozenset({"model.weight"}),
+    3,
+)
+LEFT_OVER = Finding("GL203", BACKWARD, "1 deposit is left over", "observed")
+SAME = {"model.weight": 11, "model.bias": 12}
+OTHER = {"model.weight": 11, "model.bias": 13}
+
+
+def said(*findings: Finding, prints: list[dict[str, int]] | None = None) -> ranks.Testimony:
+    """What a rank has to say that found these, and whose replicas looked like this."""
+    verdict = Verdict("train.py", findings, Tally(steps=2), sources={"train.py": "import torch\n"})
+    return ranks.Testimony(verdict, [(STEP, n, p) for n, p in enumerate(prints or [], start=1)])
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+
+def left(tmp_path: Path) -> list[str]:
+    return [path.name for path in tmp_path.rglob("*")]
+
+
+# One verdict ---------------------------------------------------------------------------------
+
+
+def test_a_finding_of_all_ranks_is_told_once_with_the_highest_count() -> None:
+    verdict = merged(said(REUSED), {1: said(replace(REUSED, count=4))}, 2)
+    assert verdict.findings == (replace(REUSED, count=4),)
+    assert (verdict.ranks, verdict.trouble) == (2, "")
+
+
+def test_a_finding_of_one_rank_says_which() -> None:
+    verdict = merged(said(), {1: said(REUSED), 2: said(REUSED)}, 3)
+    (finding,) = verdict.findings
+    assert finding.evidence[-1] == Evidence("on rank", None, "1, 2")
+    assert verdict.sources == {"train.py": "import torch\n"}
+
+
+def test_a_symptom_on_one_rank_gives_way_to_its_cause_on_another() -> None:
+    without_gradient = Finding("GL202", STEP, "finds nothing", "observed")
+    replaced = Finding("GL603", STEP, "holds a tensor", "observed")
+    verdict = merged(said(without_gradient), {1: said(replaced)}, 2)
+    assert [finding.rule for finding in verdict.findings] == ["GL603"]
+
+
+def test_trouble_on_any_rank_is_told() -> None:
+    theirs = said()._replace(verdict=Verdict("train.py", trouble="a bug"))
+    assert merged(said(), {1: theirs}, 2).trouble == "a bug (rank 1)"
+    assert merged(theirs, {1: said()}, 2).trouble == "a bug"
+    assert merged(theirs, {}, 2).trouble == "a bug; nothing was heard from rank 1"
+
+
+# Replicas that differ ------------------------------------------------------------------------
+
+
+def test_replicas_that_look_the_same_break_no_rule() -> None:
+    verdict = merged(said(prints=[SAME, OTHER]), {1: said(prints=[SAME, OTHER])}, 2)
+    assert verdict.findings == ()
+
+
+def test_replicas_that_look_different_have_diverged_at_the_first_such_step() -> None:
+    others = {1: said(prints=[SAME, OTHER, OTHER]), 2: said(prints=[SAME, SAME, SAME])}
+    (finding,) = merged(said(prints=[SAME, SAME, SAME]), others, 3).findings
+    assert (finding.rule, finding.at, finding.cells) == ("GL803", STEP, frozenset({"model.bias"}))
+
+
+def test_a_rank_that_stopped_early_is_compared_as_far_as_it_came() -> None:
+    assert merged(said(prints=[SAME, SAME]), {1: said(prints=[SAME])}, 2).findings == ()
+    assert merged(said(prints=[SAME, SAME]), {1: said()}, 2).findings == ()
+
+
+# Meeting in a folder -------------------------------------------------------------------------
+
+
+def test_what_a_rank_leaves_arrives_whole_and_nothing_stays_behind(tmp_path: Path) -> None:
+    first, second = Ranks(0, 2, "launch"), Ranks(1, 2, "launch")
+    first.arrive()
+    second.arrive()
+    second.leave(said(REUSED, LEFT_OVER, prints=[SAME]))
+    (heard,) = first.gather().items()
+    assert heard == (1, said(REUSED, LEFT_OVER, prints=[SAME]))
+    assert left(tmp_path) == []
+
+
+def test_a_rank_that_died_is_not_waited_for(tmp_path: Path) -> None:
+    first, second = Ranks(0, 2, "launch"), Ranks(1, 2, "launch")
+    first.arrive()
+    second.arrive()
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    (pid,) = tmp_path.glob("*/1.pid")
+    pid.write_text(str(gone.pid))
+    assert first.gather(patience=600) == {}
+    assert merged(said(), {}, 2).trouble == "nothing was heard from rank 1"
+
+
+def test_a_rank_on_another_machine_is_not_waited_for() -> None:
+    first = Ranks(0, 2, "launch")
+    first.arrive()
+    assert first.gather(patience=600) == {}
+
+
+def test_a_rank_that_says_nothing_is_not_waited_for_for_ever() -> None:
+    first = Ranks(0, 2, "launch")
+    first.arrive()
+    Ranks(1, 2, "launch").arrive()  # it lives: it is this process
+    assert first.gather(patience=0) == {}
+
+
+def test_what_an_earlier_launch_left_behind_is_not_heard() -> None:
+    killed = Ranks(1, 2, "launch")
+    killed.arrive()
+    killed.leave(said(REUSED))
+    first, second = Ranks(0, 2, "launch"), Ranks(1, 2, "launch")
+    first.arrive()
+    second.arrive()
+    assert first.gather(patience=0) == {}
+
+
+def test_launches_do_not_hear_each_other() -> None:
+    Ranks(1, 2, "another").arrive()
+    Ranks(1, 2, "another").leave(said(REUSED))
+    first = Ranks(0, 2, "launch")
+    first.arrive()
+    assert first.gather(patience=0) == {}
+
+
+@pytest.mark.parametrize("kind", ["writable by all", "a link", "a file"])
+def test_a_foreign_folder_is_not_used(kind: str, tmp_path: Path) -> None:
+    folder = tmp_path / f"gradledger-{os.getuid()}-launch"
+    if kind == "writable by all":
+        folder.mkdir()
+        folder.chmod(0o777)
+    elif kind == "a link":
+        (tmp_path / "elsewhere").mkdir()
+        folder.symlink_to(tmp_path / "elsewhere")
+    else:
+        folder.write_text("")
+    with pytest.raises(OSError, match="gradledger"):
+        Ranks(0, 2, "launch").arrive()
+
+
+# Who is in a launch --------------------------------------------------------------------------
+
+TORCHRUN = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {},
+        {"RANK": "0"},
+        TORCHRUN | {"WORLD_SIZE": "1"},
+        TORCHRUN | {"RANK": "first"},
+        {key: value for key, value in TORCHRUN.items() if key != "MASTER_PORT"},
+    ],
+)
+def test_a_process_alone_is_no_launch(
+    told: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in TORCHRUN:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    assert Ranks.of_this_launch() is None
+
+
+def test_ranks_of_one_launch_meet_and_a_restart_is_another(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name, value in TORCHRUN.items():
+        monkeypatch.setenv(name, value)
+    for rank, restart in (("0", "0"), ("1", "0"), ("1", "1")):
+        monkeypatch.setenv("RANK", rank)
+        monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", restart)
+        found = Ranks.of_this_launch()
+        assert found is not None
+        assert (found.rank, found.world) == (int(rank), 2)
+        found.arrive()
+    assert sorted(map(len, map(list, (folder.iterdir() for folder in tmp_path.iterdir())))) == [
+        1,
+        2,
+    ]
+
+
+def test_torch_is_not_needed() -> None:
+    code = "import sys; import gradledger.runtime.ranks; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
