@@ -8,9 +8,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import bench_ledger, bench_recording, bench_startup, bench_stepper
+from benchmarks import (
+    bench_audit,
+    bench_ledger,
+    bench_recording,
+    bench_startup,
+    bench_stepper,
+)
 
 if __name__ == "__main__":
     print(f"Python {platform.python_version()}, {platform.machine()}, {platform.system()}")
-    for benchmark in (bench_startup, bench_ledger, bench_recording, bench_stepper):
+    for benchmark in (bench_startup, bench_ledger, bench_recording, bench_stepper, bench_audit):
         benchmark.main()

@@ -96,22 +96,29 @@ class CommandLine:
         """`python program`."""
         return self.plain_ranks(program, environments=[{}])[0]
 
+    def both(self, program: Path, *words: str) -> tuple[Ended, Ended]:
+        """Audited and plain, at the same time."""
+        audited, plain = self._start([self._audited(program, words, {}), self._plain(program, {})])
+        return audited, plain
+
     def ranks(self, program: Path, *words: str, environments: Environments) -> list[Ended]:
         """The same audited program in several processes at once, with what each is told."""
-        runs = []
-        for environment in environments:
-            folder = self._new_folder()
-            ours = ["--format", "json", "--output", str(folder / "verdict"), *words]
-            command = ["gradledger", "run", *ours, str(program)]
-            runs.append(_run(folder, command, environment, audited=True))
-        return self._start(runs)
+        return self._start([self._audited(program, words, told) for told in environments])
 
     def plain_ranks(self, program: Path, *, environments: Environments) -> list[Ended]:
         """The same with plain Python."""
-        words = [str(program)]
-        return self._start(
-            [_run(self._new_folder(), words, told, audited=False) for told in environments]
-        )
+        return self._start([self._plain(program, told) for told in environments])
+
+    def _audited(
+        self, program: Path, words: Sequence[str], environment: Mapping[str, str]
+    ) -> dict[str, Any]:
+        folder = self._new_folder()
+        ours = ["--format", "json", "--output", str(folder / "verdict"), *words]
+        command = ["gradledger", "run", *ours, str(program)]
+        return _run(folder, command, environment, audited=True)
+
+    def _plain(self, program: Path, environment: Mapping[str, str]) -> dict[str, Any]:
+        return _run(self._new_folder(), [str(program)], environment, audited=False)
 
     def _start(self, runs: list[dict[str, Any]]) -> list[Ended]:
         server = self._server

@@ -15,7 +15,7 @@ import pytest
 
 from gradledger.rules import CATALOGUE, Rule, find
 from gradledger.rules.programs import Program, bad, good
-from tests.runtime.command_line import CommandLine, Ended, fresh
+from tests.runtime.command_line import CommandLine, fresh
 
 SEEN = [rule for rule in CATALOGUE if rule.seen_by.by_run]
 ALONE = [rule for rule in SEEN if "init_process_group" not in bad(rule).source]
@@ -48,7 +48,7 @@ def in_ranks() -> list[dict[str, str]]:
 def test_the_bad_program_is_found_out_at_the_marked_lines_and_notices_nothing(
     rule: Rule, command_line: CommandLine
 ) -> None:
-    audited, plain = both(bad(rule), command_line)
+    audited, plain = command_line.both(bad(rule).path)
     assert audited.findings == marked(rule), audited.words
     assert audited.seen_by_the_program == plain.seen_by_the_program
     assert audited.status or not rule.stops
@@ -58,14 +58,10 @@ def test_the_bad_program_is_found_out_at_the_marked_lines_and_notices_nothing(
 def test_nothing_is_found_in_the_good_program_which_notices_nothing(
     rule: Rule, command_line: CommandLine
 ) -> None:
-    audited, plain = both(good(rule), command_line)
+    audited, plain = command_line.both(good(rule).path)
     assert audited.findings == set(), audited.words
     assert audited.verdict["stats"]["backwards"] > 0
     assert audited.seen_by_the_program == plain.seen_by_the_program
-
-
-def both(program: Program, command_line: CommandLine) -> tuple[Ended, Ended]:
-    return command_line.audited(program.path), command_line.plain(program.path)
 
 
 @every(IN_RANKS)
@@ -118,4 +114,4 @@ def test_torchrun_gives_one_verdict_printed_once(tmp_path: Path) -> None:
     assert f"{RANKS} ranks" in ended.errors
     assert f"gl803_bad.py:{next(iter(bad(rule).marks))}: " in ended.errors
     kept = sorted(path.name for path in tmp_path.iterdir())
-    assert kept == ["run.gradledger", "run.rank1.gradledger"]
+    assert kept == ["run.rank0.gradledger", "run.rank1.gradledger"]

@@ -20,7 +20,7 @@ EXAMPLES = sorted(HERE.parents[1].joinpath("examples").glob("*.py"))
 def test_it_computes_and_says_the_same_as_without_an_auditor(
     program: Path, command_line: CommandLine
 ) -> None:
-    audited, plain = command_line.audited(program), command_line.plain(program)
+    audited, plain = command_line.both(program)
     assert plain.status == 0, plain.errors
     assert audited.seen_by_the_program == plain.seen_by_the_program
     assert audited.verdict["stats"]["trouble"] == ""
@@ -30,7 +30,7 @@ def test_it_computes_and_says_the_same_as_without_an_auditor(
 @pytest.mark.parametrize("words", ["--record run", "--sample 3", "--select GL101"])
 def test_no_option_is_seen_by_the_program(words: str, command_line: CommandLine) -> None:
     program = HERE / "programs" / "numerics" / "two_nets.py"
-    audited, plain = command_line.audited(program, *words.split()), command_line.plain(program)
+    audited, plain = command_line.both(program, *words.split())
     assert audited.seen_by_the_program == plain.seen_by_the_program
 
 

@@ -53,6 +53,7 @@ class Cells:
         self._taken: set[str] = set()
         self._sets: dict[tuple[bool, ...], tuple[Slots, CellNames]] = {}
         self._named: dict[Slots, CellNames] = {}
+        self._all: Slots = ()
 
     # Meeting
 
@@ -176,6 +177,11 @@ class Cells:
         grads = [None if (leaf := ref()) is None else grad_of(leaf) for ref in self._refs]
         return grads, [None if grad is None else (id(grad), grad._version) for grad in grads]
 
+    def _everything(self) -> tuple[Slots, CellNames]:
+        if len(self._all) != len(self._refs):
+            self._all = tuple(range(len(self._refs)))
+        return self._all, self.names_of(self._all)
+
     def states(self, slots: Slots) -> list[State]:
         """What the gradients in these slots look like now."""
         refs = self._refs
@@ -199,6 +205,8 @@ class Cells:
 
     def changed(self, now: list[State]) -> tuple[Slots, CellNames]:
         """Those that look different from when they were looked at last."""
+        if None not in now and self.seen.count(None) == len(now):
+            return self._everything()
         mask = tuple(map(ne, self.seen, now))
         known = self._sets.get(mask)
         if known is None:

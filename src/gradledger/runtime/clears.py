@@ -93,8 +93,11 @@ class Clears:
                 for slot, state in found
                 if state is not None and (state != before[slot] or _zeros(cells.leaf(slot)))
             )
-        for slot, state in zip(slots, states, strict=True):
-            before[slot] = state
+        if len(slots) == len(before) == states.count(None):
+            cells.seen = states
+        else:
+            for slot, state in zip(slots, states, strict=True):
+                before[slot] = state
         for cleared, none in ((to_none, True), (to_zeros, False)):
             if cleared:
                 self.backwards.cleared(cleared)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.patches import Patches
 
-_PURE = ("gradledger.ledger", "gradledger.rules", "gradledger.recording")
-_TRACEABLE = {"__init__", "clips"}
+_TRACEABLE = {"clips"}
 """What is round functions that torch compiles whole: there, to break the graph may be an error. The
-other functions that we are round break it themselves. (`__init__` would stand for the folder.)"""
+other functions that we are round break it themselves."""
 
 _told: list[object] = []
 """The compiler, once it knows."""
@@ -31,12 +31,17 @@ class Compiling:
 
     def begin_if_needed(self) -> None:
         """Is it there? It is told once and for all: nothing but our own files is concerned."""
-        rules = sys.modules.get("torch._dynamo.trace_rules")
-        if rules is None or _told or not hasattr(rules, "add"):
+        rules: Any = sys.modules.get("torch._dynamo.trace_rules")
+        if rules is None or _told:
             return
         _told.append(rules)
-        here = sorted(path.stem for path in Path(__file__).parent.glob("*.py"))
-        ours = [f"gradledger.runtime.{name}" for name in here if name not in _TRACEABLE]
-        for module in (*_PURE, *ours):
-            if find_spec(module) is not None:
-                rules.add(module)
+        folder = Path(__file__).parent
+        names = [path for path in folder.glob("*.py") if path.stem not in _TRACEABLE]
+        with contextlib.suppress(AttributeError):  # of another torch, which may have no such list
+            rules.SKIP_DIRS += [str(path) for path in (*_pure(folder.parent), *names)]
+            # What `trace_rules.add` does for each one, which is slow.
+            rules._recompile_re()
+
+
+def _pure(package: Path) -> list[Path]:
+    return [package / name for name in ("ledger", "rules", "recording")]

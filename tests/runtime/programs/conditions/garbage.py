@@ -11,15 +11,17 @@ torch.manual_seed(0)
 model = nn.Linear(4, 2)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
 
-for _ in range(8):
+for number in range(8):
     optimizer.zero_grad()  # the clear
     probe = nn.Sequential(nn.Linear(4, 2), nn.Linear(2, 1))
     fit = torch.optim.Adam(probe.parameters())
     probe(torch.randn(3, 4)).sum().backward()
     fit.step()
     del probe
-    gc.collect()
+    if number == 3:
+        gc.collect()
     model(torch.randn(8, 4)).pow(2).mean().backward()
     del fit
-    gc.collect()
+    if number == 5:
+        gc.collect()
     optimizer.step()  # GL101: without the clear
