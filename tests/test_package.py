@@ -13,6 +13,7 @@ def test_the_exported_names_are_these() -> None:
         "CheckpointError",
         "GradledgerError",
         "InternalError",
+        "LawBroken",
         "LossError",
         "MissingTorchError",
         "MisuseError",
@@ -26,6 +27,7 @@ def test_the_exported_names_are_these() -> None:
         "WindowNotEqual",
         "__version__",
         "assert_window_equals_batch",
+        "audit",
     ]
 
 

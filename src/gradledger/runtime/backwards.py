@@ -27,6 +27,8 @@ from gradledger.runtime.sites import Site
 from gradledger.runtime.unfailing import unfailing
 from gradledger.runtime.weights import Loss
 
+_GIVEN = (Tensor, list, tuple)
+
 
 class Pass:
     """One backward pass, from its call to its end."""
@@ -88,7 +90,7 @@ class Backwards:
                 # Depth: a checkpoint's own pass, inside another one.
                 real(tensors_, *args, **kwargs)
                 return
-            if not isinstance(tensors_, Tensor | list | tuple):
+            if not isinstance(tensors_, _GIVEN):
                 tensors_ = list(tensors_)
             this = self._begin(sys._getframe(1), tensors_, args, kwargs)
             if this is None:

@@ -42,6 +42,16 @@ def note(node: Node | None, key: str, value: object) -> None:
         _metadata(node).setdefault(_OURS, {})[key] = value
 
 
+def note_on_root(node: Node, key: str, value: object) -> None:
+    """The same for the last node of a loss, which is no leaf's."""
+    metadata = _metadata(node)
+    ours = metadata.get(_OURS)
+    if ours is None:
+        metadata[_OURS] = {key: value}
+    else:
+        ours[key] = value
+
+
 def noted(node: Node, key: str) -> Any:
     """What a node bears under this key, or None."""
     ours = _metadata(node).get(_OURS)

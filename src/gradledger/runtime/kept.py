@@ -11,7 +11,7 @@ from torch.autograd.graph import Node
 
 from gradledger.ledger.events import Keep, Release
 from gradledger.ledger.places import Place
-from gradledger.runtime.graphs import nodes, note, noted
+from gradledger.runtime.graphs import nodes, note, note_on_root, noted
 from gradledger.runtime.holders import Holders
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.sites import FEW, Site, Token
@@ -37,7 +37,7 @@ class Kept:
 
     def begin(self, site: Site, root: Node) -> int:
         """A pass from this node begins; gives the node's number."""
-        note(root, self._loss, site.token(self.windows))
+        note_on_root(root, self._loss, site.token(self.windows))
         alive = len(site.alive)
         if alive > site.most_alive:
             site.most_alive = alive

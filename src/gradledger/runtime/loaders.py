@@ -40,7 +40,7 @@ class Loaders:
 
     def _around_next(self, real: Function) -> Function:
         def __next__(iterator: Any) -> Any:  # noqa: N807
-            return self._fetch(iterator, lambda: real(iterator))
+            return self._fetch(iterator, real)
 
         return __next__
 
@@ -56,7 +56,7 @@ class Loaders:
     def _telling(self, batches: Iterator[Any]) -> Iterator[Any]:
         while True:
             try:
-                batch = self._fetch(batches, lambda: next(batches))
+                batch = self._fetch(batches, next)
             except StopIteration:
                 return
             yield batch
@@ -64,11 +64,11 @@ class Loaders:
     def _fetch(self, batches: Iterator[Any], following: Function) -> Any:
         fetching = self._fetching
         if self.journal.asleep:
-            return following()
+            return following(batches)
         depth = getattr(fetching, "depth", 0)
         fetching.depth = depth + 1
         try:
-            batch = following()
+            batch = following(batches)
         except StopIteration:
             if not depth:
                 self._ended(batches)

@@ -9,11 +9,11 @@ import stat
 import sys
 import zlib
 from collections.abc import Mapping
+from importlib import metadata
 from typing import Any, BinaryIO, cast
 
 import torch
 
-import gradledger
 from gradledger.engine.checkpoint.content import plain
 from gradledger.engine.checkpoint.left_overs import open_temporary, remove_left_overs
 from gradledger.engine.checkpoint.sealing import FORMAT, VERSION, reason, seal
@@ -28,7 +28,7 @@ def write(path: str | os.PathLike[str], content: Mapping[str, object]) -> None:
     header = {
         "format": FORMAT,
         "version": VERSION,
-        "gradledger": gradledger.__version__,
+        "gradledger": metadata.version("gradledger"),
         "torch": str(torch.__version__),
     }
     try:
