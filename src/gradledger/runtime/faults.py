@@ -126,8 +126,6 @@ class Faults:
 # Python has one tracer to a thread, and audits may lie in one another: all share this one.
 
 _followers: list[Faults] = []
-_followed: list[FrameType] = []
-"""Frames that were running when the tracing began."""
 _threads_before: list[Any] = []
 """What traced new threads before."""
 
@@ -141,7 +139,6 @@ def _begin(faults: Faults, running: Iterable[FrameType]) -> None:
     for frame in running:
         if frame.f_trace is None:
             frame.f_trace_lines, frame.f_trace = False, _follow
-            _followed.append(frame)
 
 
 def _end(faults: Faults) -> None:
@@ -153,10 +150,13 @@ def _end(faults: Faults) -> None:
     before = _threads_before.pop()
     if threading.gettrace() is _enter:
         threading.settrace(before)
-    for frame in _followed:
+    # Of the frames that were running then, those that still do: to keep a list of them would keep
+    # all that they hold alive.
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
         if frame.f_trace is _follow:
             frame.f_trace, frame.f_trace_lines = None, True
-    _followed.clear()
+        frame = frame.f_back
 
 
 def _enter(frame: FrameType, event: str, arg: Any) -> Any:

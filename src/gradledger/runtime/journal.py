@@ -68,7 +68,7 @@ class Journal:
         self.entering = threading.RLock()
         self.number = next(_numbers)
         """No other audit of this process has it."""
-        _journals.add(self)
+        journals.add(self)
 
     # Arriving
 
@@ -181,13 +181,14 @@ class Journal:
         return self.roles.name(role, player)
 
 
-_journals: weakref.WeakSet[Journal] = weakref.WeakSet()
+journals: weakref.WeakSet[Journal] = weakref.WeakSet()
+"""All that are being kept in this process."""
 _numbers = itertools.count()
 
 
 def _sleep_in_child() -> None:
     """A forked child trains for itself, if at all: the books are its parent's."""
-    for journal in list(_journals):
+    for journal in list(journals):
         journal.asleep = journal.closed = True
 
 
