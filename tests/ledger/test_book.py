@@ -7,7 +7,17 @@ from collections.abc import Iterator
 from hypothesis import given, settings
 
 from gradledger.ledger import Book, Breach, Evidence, Finding, Outcomes, Page, Place, one_per_fault
-from gradledger.ledger.events import Backward, Batch, Clear, Event, Own, Skipped, Step
+from gradledger.ledger.events import (
+    Backward,
+    Batch,
+    Clear,
+    EpochEnd,
+    Event,
+    Gone,
+    Own,
+    Skipped,
+    Step,
+)
 from gradledger.rules import judge
 from tests.strategies import OPENING, event_lists
 
@@ -108,3 +118,41 @@ def test_nothing_certain_gives_way_to_what_is_only_possible() -> None:
     symptom = finding("GL401", 5, 4, certainty="certain")
     cause = finding("GL402", 6, 4, certainty="possible")
     assert one_per_fault([symptom, cause], yields_to) == (symptom, cause)
+
+
+def test_an_event_that_breaks_a_rule_for_cells_of_two_histories_is_one_fault() -> None:
+    def both(page: Page, event: Event) -> Iterator[tuple[str, Breach]]:
+        for name in ("a", "b"):
+            yield "GL000", Breach(event.at, "broken", cells=frozenset({name}))
+
+    book = Book(both)
+    for _ in range(3):
+        book.post(Batch(Place("train.py", 1)))
+    (finding,) = book.findings
+    assert (finding.count, finding.cells) == (3, frozenset({"a", "b"}))
+
+
+def test_what_happened_most_at_a_place_is_what_happened_there() -> None:
+    book, here, there = Book(), Place("train.py", 1), Place("train.py", 2)
+    for _ in range(5):
+        book.post(Batch(here))
+    for event in (EpochEnd(here), EpochEnd(there)):
+        book.post(event)
+    assert book.occurrences == {here: 5, there: 1}
+    book.post(Batch(here))
+    assert book.occurrences[here] == 6
+
+
+def test_what_dies_unspent_is_lost_and_what_dies_spent_is_not() -> None:
+    book, other = Book(), frozenset({"other"})
+    for event in (
+        Own(at(1), "opt", W),
+        Backward(at(2), W),
+        Step(at(3), "opt"),
+        Backward(at(4), W | other),
+        Gone(at(5), W, frozenset({"opt"})),
+    ):
+        book.post(event)
+    assert (book.tally.spent, book.tally.lost) == (2, 2)
+    assert [names for names, _ in book.page.groups] == [other]
+    assert book.page.accounts == ()

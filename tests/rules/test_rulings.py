@@ -22,6 +22,7 @@ from gradledger.ledger.events import (
     EpochEnd,
     Event,
     Fault,
+    Gone,
     Keep,
     Own,
     Read,
@@ -824,3 +825,58 @@ def test_a_long_window_vanishes_in_low_precision_cells_only() -> None:
     assert found(ONE, low, window(255, exact[1]), SPEND) == set()
     seen = Step(at(12), "opt", vanished=W)
     assert found(ONE, low, window(4), seen) == {"GL903:12"}
+
+
+# What is gone --------------------------------------------------------------------------------
+
+
+def test_a_window_that_dies_with_its_model_is_left_over() -> None:
+    gone = Gone(at(50), W, frozenset({"opt"}))
+    assert found(ONE, [*window(4), *SPEND], window(2), gone, END) == {"GL203:11"}
+
+
+def test_a_model_that_dies_after_its_step_leaves_nothing() -> None:
+    gone = Gone(at(50), W, frozenset({"opt"}))
+    assert found(ONE, Backward(at(11), W), Step(at(12), "opt"), gone, END) == set()
+
+
+def test_a_new_model_of_the_same_name_starts_from_nothing() -> None:
+    fold: list[Event] = [*ONE, Backward(at(11), W), Step(at(12), "opt")]
+    assert found(fold, Gone(at(5), W, frozenset({"opt"})), fold, END) == set()
+
+
+def test_a_parameter_without_gradient_is_found_when_its_optimizer_dies() -> None:
+    more = frozenset({"unused"})
+    train = [Declare(at(1), W | more), Own(at(1), "opt", W | more), Backward(at(11), W)]
+    gone = Gone(at(50), W | more, frozenset({"opt"}))
+    assert found(train, Step(at(12), "opt"), gone, END) == {"GL602:1"}
+
+
+# Seen in public code -------------------------------------------------------------------------
+
+
+def test_one_line_that_keeps_a_graph_for_the_next_loss_is_no_waste() -> None:
+    losses: list[Event] = []
+    for _ in range(3):
+        first = Backward(at(11), W, retain_graph=True)
+        losses += [first, Backward(at(11), W, retain_graph=True, walks=frozenset({at(11)}))]
+        losses += SPEND
+    assert found(ONE, losses, END) == set()
+
+
+def test_a_clip_of_what_nobody_owns_is_inside_no_window() -> None:
+    body = frozenset({"body"})
+    turn: list[Event] = [Clear(at(9), W), Backward(at(11), W | body), Clip(at(12), W | body)]
+    story = [Declare(at(1), body), *ONE, *[*turn, Step(at(13), "opt")] * 3]
+    assert not any(finding.startswith("GL502") for finding in found(story, END))
+
+
+def test_a_loop_that_never_spends_what_it_clears_has_no_tail() -> None:
+    turn: list[Event] = [Clear(at(9), W), Step(at(10), "opt"), Backward(at(11), W)]
+    epoch: list[Event] = [*turn * 3, EpochEnd(at(8))]
+    assert found(ONE, epoch * 2, END) == {"GL201:9"}
+
+
+def test_a_sum_that_is_divided_for_a_framework_is_not_divided_twice() -> None:
+    weight = Weight("sum", 16, 32, framework_divides=True)
+    assert found(ONE, Backward(at(11), W, weight), SPEND, END) == set()
