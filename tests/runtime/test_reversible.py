@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -49,6 +50,7 @@ def family(root: type) -> Iterator[type]:
 
 def surroundings() -> dict[tuple[str, str], Any]:
     """All that a patch or a hook of an audit could change, by where it is."""
+    gc.collect()  # classes of other tests are garbage, and go when they like
     found: dict[tuple[str, str], Any] = {}
     for name, loaded in list(sys.modules.items()):
         for attribute, value in list(getattr(loaded, "__dict__", {}).items()):
