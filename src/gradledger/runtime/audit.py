@@ -117,7 +117,7 @@ class Audit:
             Modules(journal),
             self._replicas,
             ByHand(journal, backwards),
-            Faults(journal),
+            Faults(journal, backwards),
             Accelerate(journal, backwards, loaders),
             Steppers(journal, optimizers),
             Compiling(journal),

@@ -70,6 +70,8 @@ class Backwards:
         self.passes = 0
         self.latest: CellNames = NO_CELLS
         """What the latest pass put something into."""
+        self.looked_closely: list[Callable[[FrameType], None]] = []
+        """Told of the passes that are looked at closely: the first ones, and ever fewer."""
         self._sites: dict[Place, Site] = {}
         self._bad: set[int] = set()
         """Slots that hold a NaN or an Inf."""
@@ -120,11 +122,12 @@ class Backwards:
         self, frame: FrameType, tensors_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Pass:
         with self.journal.entering:  # no other thread looks at cells while this one gets its own
-            return self._prepare(self.journal.arrive(frame), tensors_, args, kwargs)
+            return self._prepare(frame, tensors_, args, kwargs)
 
     def _prepare(
-        self, at: Place, tensors_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, frame: FrameType, tensors_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Pass:
+        at = self.journal.arrive(frame)
         site = self._sites.get(at)
         if site is None:
             site = self._sites[at] = Site(at)
@@ -138,6 +141,8 @@ class Backwards:
         self._threads.add(threading.get_ident())
         if site.passes >= site.next_walk or len(self._threads) > 1:
             site.walks_now(retain=retain)
+            for look in self.looked_closely:
+                look(frame)
             self._walk(this, at)
         if roots and (root := roots[0].grad_fn) is not None:
             this.number = self.kept.begin(site, root)

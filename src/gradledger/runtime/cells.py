@@ -62,6 +62,17 @@ class Cells:
         slot = self._slots.get(id(leaf))
         return slot if slot is not None and self._refs[slot]() is leaf else None
 
+    def slots_of(self, leaves: list[Tensor]) -> Slots:
+        """The slots of those that have been met."""
+        slots, refs = self._slots, self._refs
+        return tuple(
+            [
+                slot
+                for leaf in leaves
+                if (slot := slots.get(id(leaf))) is not None and refs[slot]() is leaf
+            ]
+        )
+
     def meet(self, leaves: Iterable[Tensor]) -> list[int]:
         """Give each leaf that is new a slot and a name; the slots of the new ones."""
         met = list(dict.fromkeys(leaves))

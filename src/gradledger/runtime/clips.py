@@ -12,7 +12,6 @@ from torch.compiler import is_compiling
 
 from gradledger.ledger.events import Clip, Read
 from gradledger.ledger.places import Place
-from gradledger.runtime.cells import look_at
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.patches import Function, Patches
 from gradledger.runtime.unfailing import unfailing
@@ -36,9 +35,9 @@ class Clips:
     def _around_clip(self, real: Function) -> Function:
         def clip(parameters: Any, *args: Any, **kwargs: Any) -> Any:
             journal = self.journal
+            if journal.asleep or is_compiling() or journal.work.hushed or journal.work.depth:
+                return real(parameters, *args, **kwargs)
             leaves = parameters if isinstance(parameters, Tensor) else list(parameters)
-            if is_compiling() or journal.asleep or journal.work.hushed or journal.work.depth:
-                return real(leaves, *args, **kwargs)
             at = self._arrive()
             with journal.call():
                 result = real(leaves, *args, **kwargs)
@@ -53,12 +52,15 @@ class Clips:
     def _tell(self, at: Place, leaves: list[Tensor], limit: Any, result: object) -> None:
         journal, cells = self.journal, self.journal.cells
         frame = journal.places.running(sys._getframe(1))
-        journal.meet(leaves, at)
-        slots = tuple(slot for leaf in leaves if (slot := cells.slot(leaf)) is not None)
+        slots = cells.slots_of(leaves)
+        if len(slots) != len(leaves):
+            journal.meet(leaves, at)
+            slots = cells.slots_of(leaves)
         names = cells.names_of(slots)
         journal.post(journal.made(Clip, at, names, not isinf(float(limit))))
-        for slot, leaf in zip(slots, leaves, strict=False):
-            cells.seen[slot] = look_at(leaf)
+        seen = cells.seen
+        for slot, state in zip(slots, cells.states(slots), strict=True):
+            seen[slot] = state
         if result is not None and frame is not None and self._is_used(frame):
             self._read(at, names)
 
@@ -70,9 +72,9 @@ class Clips:
     def _around_norm(self, real: Function) -> Function:
         def get_total_norm(grads: Any, *args: Any, **kwargs: Any) -> Any:
             journal = self.journal
+            if journal.asleep or is_compiling() or journal.work.hushed or journal.work.depth:
+                return real(grads, *args, **kwargs)
             given = grads if isinstance(grads, Tensor) else list(grads)
-            if is_compiling() or journal.asleep or journal.work.hushed or journal.work.depth:
-                return real(given, *args, **kwargs)
             self._looked_at([given] if isinstance(given, Tensor) else given)
             return real(given, *args, **kwargs)
 

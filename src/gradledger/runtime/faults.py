@@ -11,7 +11,7 @@ from typing import Any
 
 from gradledger.ledger.events import Backward, Batch, Clear, EpochEnd, Event, Fault
 from gradledger.ledger.places import Place
-from gradledger.runtime.by_hand import users
+from gradledger.runtime.backwards import Backwards
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.patches import Patches
 from gradledger.runtime.unfailing import unfailing
@@ -22,12 +22,13 @@ _CONTROL_FLOW = (StopIteration, StopAsyncIteration, GeneratorExit)
 class Faults:
     """Writes a `Fault` where an exception that was caught had broken an iteration off.
 
-    Python tells of exceptions only to who traces, so it begins only where the program's own source
+    Python tells of exceptions only to who traces, so it begins only where the code that trains
     could catch one and go on; and not at all where somebody else traces, such as a debugger.
     """
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, backwards: Backwards) -> None:
         self.journal = journal
+        self._backwards = backwards
         self._tracing = False
         self.flying: dict[FrameType, tuple[BaseException, int]] = {}
         """Frames that an exception is passing through, and the line where it entered."""
@@ -42,14 +43,15 @@ class Faults:
     def watch(self, patches: Patches) -> None:
         """Follow the program until the patches are closed, from when it is needed."""
         self._patches = patches
-        self.journal.imported.append(self.begin_if_needed)
+        self._backwards.looked_closely.append(self.begin_if_needed)
 
-    def begin_if_needed(self) -> None:
-        """Could some file of the program's survive an exception?"""
+    def begin_if_needed(self, frame: FrameType) -> None:
+        """Could the code that makes a backward here survive an exception?"""
         places = self.journal.places
         if self._tracing or sys.gettrace() not in (None, _enter):
             return
-        if not any(places.source(path).survives_exceptions for path in users(places)):
+        running = ((places.source(f.f_code.co_filename), f.f_lineno) for f in places.frames(frame))
+        if not any(source.survives_exceptions_round(line) for source, line in running):
             return
         self._tracing = True
         self.journal.foreseen.append(self._foresee)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import linecache
 import re
-from collections.abc import Iterator
 from functools import cached_property
 from types import CodeType
 
@@ -71,10 +70,20 @@ class Source:
             for node in _not_for_their_value(parent)
         )
 
+    def survives_exceptions_round(self, line: int) -> bool:
+        """Could code catch an exception that is raised here, or in the same round of a loop?"""
+        return any((block.lineno <= line <= (block.end_lineno or 0)) for block in self._surviving)
+
     @cached_property
-    def survives_exceptions(self) -> bool:
-        """Could it catch an exception and go on training? Not by a `try` round imports."""
-        return any(_survivors(self._tree, inside=False))
+    def _surviving(self) -> list[ast.stmt]:
+        """The blocks that catch exceptions, and the loops that have one inside."""
+        catching = [s for s in self.statements if _catches(s)]
+        loops = [s for s in self.statements if isinstance(s, _LOOPS)]
+        return catching + [
+            loop
+            for loop in loops
+            if any(loop.lineno < s.lineno <= (loop.end_lineno or 0) for s in catching)
+        ]
 
     def statements_of(self, code: CodeType) -> list[ast.stmt]:
         """The statements that this code runs itself, and not the functions in it."""
@@ -141,13 +150,8 @@ def _last_line(statement: ast.stmt) -> int:
     return body[0].lineno - 1 if body else statement.end_lineno or statement.lineno
 
 
-def _survivors(node: ast.AST, *, inside: bool) -> Iterator[ast.AST]:
-    """Statements in a loop or a function that can swallow an exception."""
-    if inside and ((isinstance(node, ast.Try) and node.handlers) or _suppresses(node)):
-        yield node
-    inside = inside or isinstance(node, (*_LOOPS, *_FUNCTIONS))
-    for child in ast.iter_child_nodes(node):
-        yield from _survivors(child, inside=inside)
+def _catches(statement: ast.stmt) -> bool:
+    return (isinstance(statement, ast.Try) and bool(statement.handlers)) or _suppresses(statement)
 
 
 def _suppresses(node: ast.AST) -> bool:
