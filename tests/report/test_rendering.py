@@ -11,7 +11,7 @@ from gradledger.errors import GradledgerError
 from gradledger.ledger import Finding, Place
 from gradledger.ledger.verdict import Verdict
 from gradledger.report import FORMATS, UnknownFormatError, counts, render
-from gradledger.report.ordering import fails, worst
+from gradledger.report.balance import fails, worst
 from gradledger.rules import CATALOGUE, Severity
 from tests.report.rendered import rendered
 from tests.report.stories import accumulation_gone_wrong, all_is_well, nobody_clears, wasted_work

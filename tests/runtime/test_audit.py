@@ -341,3 +341,18 @@ def test_what_it_holds_does_not_grow_with_models_and_optimizers_that_go() -> Non
     assert book.findings == ()
     assert book.tally.steps == 500
     assert many <= few + 50
+
+
+def test_who_comes_after_a_dead_parameter_does_not_inherit_its_owner() -> None:
+    with gradledger.audit() as book:
+        Loop().run(2)
+        gc.collect()
+        w = torch.ones(3, requires_grad=True)
+        for _ in range(2):
+            torch.autograd.backward((w * w).sum())
+            assert w.grad is not None
+            with torch.no_grad():
+                w -= 0.1 * w.grad
+            w.grad = None
+    assert (book.tally.steps, book.tally.spent, book.tally.wasted) == (4, 4, 0)
+    assert book.findings == ()

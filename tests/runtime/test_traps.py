@@ -59,7 +59,7 @@ CLEAR = "optimizer.zero_grad()"
         ),
         ("accumulation_by_items", "(len(part) / len(inputs))", "0.25", "GL302"),
         ("window_straddles_epochs", "    for inputs", "    seen = 0\n    for inputs", "GL203"),
-        ("zero_grad_in_helper", f"    {CLEAR}\n", "", "GL101"),
+        ("zero_grad_in_a_function", f"    {CLEAR}\n", "", "GL101"),
         ("zero_grad_in_base_class", "self.optimizer.zero_grad()", "pass", "GL101"),
         ("zero_grad_in_wrapper_class", "self._optimizer.zero_grad()", "pass", "GL101"),
         ("zero_grad_in_closure", f"        {CLEAR}\n", "", "GL101"),

@@ -88,7 +88,7 @@ class Auditing:
             self._say_bug("there is no verdict")
             return FAILED if self._fail_on else 0
         if self._fail_on:
-            from gradledger.report.ordering import fails
+            from gradledger.report.balance import fails
 
             # What was not audited has not passed.
             return int(fails(verdict, self._fail_on)) or (FAILED if verdict.trouble else 0)

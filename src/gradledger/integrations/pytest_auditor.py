@@ -13,8 +13,9 @@ import pytest
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.verdict import Verdict
 from gradledger.report import render
-from gradledger.report.ordering import fails, ordered
+from gradledger.report.balance import fails
 from gradledger.rules import find
+from gradledger.rules.ordering import ordered
 
 if TYPE_CHECKING:
     from gradledger.runtime.audit import Audit

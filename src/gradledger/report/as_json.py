@@ -7,10 +7,11 @@ from typing import Any
 from gradledger.ledger.findings import Evidence, Finding
 from gradledger.ledger.places import Place
 from gradledger.ledger.verdict import Verdict
+from gradledger.report.balance import balance
 from gradledger.report.counts import occurrences
-from gradledger.report.ordering import balance, ordered
 from gradledger.report.paths import shown
 from gradledger.rules import find
+from gradledger.rules.ordering import ordered
 
 VERSION = 1
 """It grows when a key goes or changes its meaning; new keys may come without it."""

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.verdict import Verdict
-from gradledger.report.ordering import ordered
 from gradledger.report.paths import inside, is_no_file, shown
 from gradledger.report.visible import visible
 from gradledger.rules import Severity, find
 from gradledger.rules.explanation import sentence
+from gradledger.rules.ordering import ordered
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 

@@ -14,11 +14,11 @@ from gradledger.ledger.findings import Finding
 from gradledger.ledger.places import Place
 from gradledger.ledger.verdict import Verdict
 from gradledger.report.as_json import whole
-from gradledger.report.ordering import ordered
 from gradledger.report.paths import inside, is_no_file, shown
 from gradledger.report.sources import Sources
 from gradledger.rules import Rule, Severity, find
 from gradledger.rules.explanation import sentence
+from gradledger.rules.ordering import ordered
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 ROOT = "%SRCROOT%"

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gradledger.ledger.verdict import Verdict
+from gradledger.report.balance import balance, worst
 from gradledger.report.counts import counted
-from gradledger.report.ordering import WORST_FIRST, balance, ordered, severity, worst
 from gradledger.report.terminal import Line, Terminal
 from gradledger.report.visible import visible
+from gradledger.rules.ordering import WORST_FIRST, ordered, severity
 
 
 def lines(verdict: Verdict, terminal: Terminal) -> Iterator[Line]:

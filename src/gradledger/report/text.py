@@ -10,11 +10,11 @@ from gradledger.report import summary
 from gradledger.report.counts import extent
 from gradledger.report.evidence import MARGIN, at, callers, rows
 from gradledger.report.frames import Mark, framed
-from gradledger.report.ordering import ordered, severity
 from gradledger.report.sources import Sources
 from gradledger.report.terminal import Line, Piece, Terminal
 from gradledger.report.visible import visible
 from gradledger.rules import find
+from gradledger.rules.ordering import ordered, severity
 
 
 def full(verdict: Verdict, terminal: Terminal) -> Iterator[Line]:

@@ -21,6 +21,7 @@ from gradledger.ledger.values import replace
 from gradledger.ledger.verdict import Verdict
 from gradledger.recording import Recorder, RunInfo
 from gradledger.rules import YIELDS_TO, Severity, find, judge
+from gradledger.rules.ordering import ordered
 from gradledger.runtime.backwards import Backwards
 from gradledger.runtime.by_hand import ByHand
 from gradledger.runtime.clears import Clears
@@ -178,7 +179,8 @@ class Audit:
         for finding in findings:
             rule = find(finding.rule)
             if rule.severity in self._raises and finding in self._book.findings:
-                raise LawBroken(_message(finding), finding)
+                spelled = self._spelled(finding)
+                raise LawBroken(_message(spelled), spelled)
 
     def stays_open_at_exit(self) -> None:
         """Whoever entered it will leave it, after the program's own exit functions."""
@@ -190,13 +192,7 @@ class Audit:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """One per fault and place, the worst first."""
-        order = list(Severity)
-
-        def badness(finding: Finding) -> tuple[int, tuple[str, int, int], str]:
-            severity = find(finding.rule).severity
-            return order.index(severity), finding.at.sort_key, finding.rule
-
-        return tuple(sorted(map(self._spelled, self._book.findings), key=badness))
+        return tuple(ordered(map(self._spelled, self._book.findings)))
 
     def _spelled(self, finding: Finding) -> Finding:
         """With the program's own names for its optimizers."""
@@ -229,7 +225,7 @@ class Audit:
             subject,
             self.findings,
             self.tally,
-            len(self.journal.owned),
+            journal.parameters,
             self._book.occurrences,
             {path: journal.places.source(path).text for path in paths},
             (self._ended or monotonic()) - self._started,

@@ -82,6 +82,7 @@ class Backwards:
     def watch(self, patches: Patches) -> None:
         """Audit every backward pass until the patches are closed."""
         patches.everywhere(torch.autograd, {"backward": self._around})
+        self.journal.buried.append(self.cleared)
 
     def _around(self, real: Function) -> Function:
         journal = self.journal

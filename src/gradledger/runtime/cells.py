@@ -107,22 +107,24 @@ class Cells:
     def _mourn(self, slot: int, _: object) -> None:
         self.died.append(slot)
 
-    def bury(self) -> CellNames:
-        """The names of those that have died; from now on, others may bear them."""
+    def bury(self) -> tuple[list[int], CellNames]:
+        """The slots and names of those that have died; from now on, others may have them."""
         if not self.died:
-            return NO_CELLS
-        buried: set[str] = set()
+            return [], NO_CELLS
+        slots: list[int] = []
         while self.died:
             slot = self.died.pop()
-            buried.add(self.names[slot])
+            slots.append(slot)
             self.seen[slot] = None
             self._free.append(slot)
             for claimed in self._claims.values():
                 claimed.discard(slot)
+        buried = frozenset(self.names[slot] for slot in slots)
         self._taken -= buried
         self._like.clear()
-        self._slots = {known: slot for known, slot in self._slots.items() if slot not in self._free}
-        return frozenset(buried)
+        dead = set(slots)
+        self._slots = {known: slot for known, slot in self._slots.items() if slot not in dead}
+        return slots, buried
 
     def _spelled(self, wanted: set[int]) -> dict[int, str]:
         """`model.fc.weight`: as the program would call it, the innermost frame first."""

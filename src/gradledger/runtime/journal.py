@@ -16,7 +16,7 @@ from gradledger.ledger.book import Book
 from gradledger.ledger.events import Declare, Event, Gone, Traits
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.places import Place
-from gradledger.runtime.cells import Cells, traits
+from gradledger.runtime.cells import Cells, Slots, traits
 from gradledger.runtime.places import Places
 from gradledger.runtime.roles import Roles
 
@@ -61,6 +61,9 @@ class Journal:
         """Told when modules were imported."""
         self.owned: set[int] = set()
         """Slots that some optimizer holds."""
+        self.buried: list[Callable[[list[int]], None]] = [self.owned.difference_update]
+        """Told of slots whose leaf has died: another may have them next."""
+        self._ever_owned: set[str] = set()
         self._settling = False
         self._modules = 0
         self._events: dict[tuple[Any, ...], Event] = {}
@@ -122,7 +125,10 @@ class Journal:
                 settler(at)
         finally:
             self._settling = False
-        cells, optimizers = self.cells.bury(), self.roles.bury("optimizer")
+        slots, cells = self.cells.bury()
+        for forget in self.buried:
+            forget(slots)
+        optimizers = self.roles.bury("optimizer")
         if cells or optimizers:
             for name in cells:
                 self._traits.pop(name, None)
@@ -164,6 +170,16 @@ class Journal:
                 self.settle(at)
         if new := self.cells.meet(leaves):
             self.declare(at, new)
+
+    def own(self, slots: Slots) -> None:
+        """Some optimizer holds the leaves in these slots."""
+        self.owned.update(slots)
+        self._ever_owned |= self.cells.names_of(slots)
+
+    @property
+    def parameters(self) -> int:
+        """How many parameters optimizers have held; of those that followed each other, one."""
+        return len(self._ever_owned)
 
     def declare(self, at: Place, slots: Any) -> None:
         """Tell what cells are, where that is new or has changed."""

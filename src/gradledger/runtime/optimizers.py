@@ -121,7 +121,7 @@ class Optimizers:
         known.slots = tuple(dict.fromkeys(slot for slot in slots if slot is not None))
         before, known.cells = known.cells, cells.names_of(known.slots)
         known.lets_go = known.lets_go or not before <= known.cells
-        self.journal.owned.update(known.slots)
+        self.journal.own(known.slots)
         known.trainable = []
         self.journal.post(self.journal.made(Own, at, known.name, known.cells))
 

@@ -1,25 +1,12 @@
-"""Which finding comes first, and how bad it is all together."""
+"""Do the books balance, and how bad is it if they do not?"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Literal
 
-from gradledger.ledger.findings import Finding
 from gradledger.ledger.verdict import Verdict
-from gradledger.rules import Severity, find
-
-WORST_FIRST = (Severity.ERROR, Severity.WARNING, Severity.INFO)
-
-
-def ordered(findings: Iterable[Finding]) -> list[Finding]:
-    """Errors first, then warnings, then infos, each in reading order."""
-    return sorted(findings, key=lambda f: (WORST_FIRST.index(severity(f)), *f.at.sort_key, f.rule))
-
-
-def severity(finding: Finding) -> Severity:
-    """How bad it is to leave it so."""
-    return find(finding.rule).severity
+from gradledger.rules import Severity
+from gradledger.rules.ordering import WORST_FIRST, severity
 
 
 def worst(verdict: Verdict) -> Severity | None:
