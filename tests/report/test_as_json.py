@@ -10,6 +10,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from gradledger.ledger import Finding, Place
 from gradledger.ledger.verdict import Verdict
+from gradledger.report.inspection import Inspection
+from tests.report.inspections import much, nothing_found
 from tests.report.rendered import rendered
 from tests.report.stories import (
     accumulation_gone_wrong,
@@ -22,11 +24,13 @@ from tests.report.stories import (
 SCHEMA = json.loads(
     (Path(__file__).parents[2] / "docs" / "findings.schema.json").read_text(encoding="utf-8")
 )
-STORIES = {
+STORIES: dict[str, Verdict | Inspection] = {
     "error": nobody_clears(),
     "several": several(accumulation_gone_wrong(), wasted_work()),
     "clean": all_is_well(),
     "nothing": Verdict("train.py"),
+    "checked": much(),
+    "checked and clean": nothing_found(),
 }
 
 
@@ -46,13 +50,18 @@ def test_the_json_is_what_the_schema_says(story: str) -> None:
 @pytest.mark.parametrize("story", STORIES)
 def test_the_schema_knows_every_key(story: str) -> None:
     said = json.loads(rendered(STORIES[story], "json"))
-    known = SCHEMA["$defs"]
-    assert said.keys() == SCHEMA["properties"].keys()
+    known, checked = SCHEMA["$defs"], isinstance(STORIES[story], Inspection)
+    of_check = {"not_checked", "suppressed"}
+    assert said.keys() == SCHEMA["properties"].keys() - (set() if checked else of_check)
+    place = known["place"]["properties"].keys()
+    for kind in ("unknown", "not_checked", "suppressed"):
+        for one in said.get(kind, []):
+            assert one.keys() == known[kind]["properties"].keys() | place
     for finding in said["findings"]:
         assert finding.keys() == known["finding"]["properties"].keys()
         for evidence in finding["evidence"]:
             assert evidence.keys() == known["evidence"]["properties"].keys()
-    assert said["stats"].keys() == set(known["stats"]["required"])
+    assert said["stats"].keys() == set(known["check_stats" if checked else "stats"]["required"])
 
 
 def test_the_schema_refuses_what_is_wrong() -> None:
@@ -61,6 +70,15 @@ def test_the_schema_refuses_what_is_wrong() -> None:
     del said["stats"]["steps"]
     wrong = {error.json_path for error in Draft202012Validator(SCHEMA).iter_errors(said)}
     assert wrong == {"$.findings[0].severity", "$.stats"}
+
+
+def test_the_json_of_a_check_reads_as_it_did(snapshot: SnapshotAssertion) -> None:
+    assert rendered(much(), "json") == snapshot
+
+
+def test_a_notebook_is_a_file_and_a_cell_to_programs() -> None:
+    found = json.loads(rendered(much(), "json"))["findings"][-1]
+    assert (found["path"], found["cell"], found["line"]) == ("notes/nb.ipynb", 3, 2)
 
 
 def test_the_books_balance_where_nothing_but_an_info_is_found() -> None:

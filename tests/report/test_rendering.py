@@ -18,7 +18,7 @@ from tests.report.stories import accumulation_gone_wrong, all_is_well, nobody_cl
 
 
 def test_an_unknown_format_is_an_error_that_names_the_known_ones() -> None:
-    with pytest.raises(UnknownFormatError, match=r"'yaml'\. There are text, json, sarif"):
+    with pytest.raises(UnknownFormatError, match=r"'yaml'\. There are text, concise, json, "):
         render(all_is_well(), "yaml")
     assert issubclass(UnknownFormatError, GradledgerError)
 

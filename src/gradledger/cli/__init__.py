@@ -6,16 +6,16 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from types import ModuleType
 from typing import NoReturn
 
-from gradledger.cli import demo, rule, rules, run
 from gradledger.errors import GradledgerError
 
-COMMANDS: dict[str, ModuleType] = {"rules": rules, "rule": rule, "demo": demo, "run": run}
-"""Each has a docstring, `add_arguments(parser)` and `run(args) -> int`, and is cheap to import.
+COMMANDS = ("check", "rules", "rule", "demo", "run")
+"""Each is a file here, with a docstring, `add_arguments(parser)` and `run(args) -> int`.
 
-Where it returns a function instead, that is called for the status, and what it raises is left to
+Where that returns a function instead, it is called for the status, and what it raises is left to
 Python: the errors of a user's script are none of ours.
 """
 
@@ -45,17 +45,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status if isinstance(status, int) else status()
 
 
+def command(name: str) -> ModuleType:
+    """The file of a command."""
+    return import_module(f"gradledger.cli.{name}")
+
+
 def _run(argv: list[str]) -> int | Callable[[], int]:
-    parser = _parser()
+    parser = _parser(argv)
     rest: list[str] = []
     if argv[:1] == ["run"]:
-        ours, rest = run.split(argv[1:])
+        ours, rest = command("run").split(argv[1:])
         argv = ["run", *ours]
     args, unknown = parser.parse_known_args(argv)
     if unknown:
         hint = " Options of the script itself come after it." if rest else ""
-        command = f"gradledger {argv[0]}" if argv[0] in COMMANDS else "gradledger"
-        raise UsageError(f"{command} has no {unknown[0]}. See `{command} --help`.{hint}")
+        asked = f"gradledger {argv[0]}" if argv[0] in COMMANDS else "gradledger"
+        raise UsageError(f"{asked} has no {unknown[0]}. See `{asked} --help`.{hint}")
     if args.run is None:
         parser.print_help(sys.stderr)
         return FAILED
@@ -64,25 +69,28 @@ def _run(argv: list[str]) -> int | Callable[[], int]:
     return status
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     parser = _Parser(
         prog="gradledger",
         description="Double-entry bookkeeping for PyTorch gradients.",
         epilog="`gradledger demo` is the place to start.",
+        formatter_class=_Help,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     parser.set_defaults(run=None)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for name, module in COMMANDS.items():
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", prog="gradledger")
+    # Those of the other commands would be made for nothing.
+    for name in argv[:1] if argv[:1] and argv[0] in COMMANDS else COMMANDS:
+        module = command(name)
         about = (module.__doc__ or "").strip()
-        command = commands.add_parser(
+        options = commands.add_parser(
             name,
             help=_first_line(about),
             description=about,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_Help,
         )
-        module.add_arguments(command)
-        command.set_defaults(run=module.run)
+        module.add_arguments(options)
+        options.set_defaults(run=module.run)
     return parser
 
 
@@ -96,6 +104,23 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}. See `{self.prog} --help`.")
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Knows the width itself: argparse loads shutil for it, for each option and before any help."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns() - 2)
+
+
+def _columns() -> int:
+    asked = os.environ.get("COLUMNS", "")
+    if asked.isdigit() and int(asked):
+        return int(asked)
+    try:
+        return os.get_terminal_size(1).columns or 80
+    except OSError:  # standard output is no terminal, or closed
+        return 80
 
 
 class _Version(argparse.Action):

@@ -19,12 +19,12 @@ MOST = 10_000
 class Entry:
     """What came of an event on a page, and how often that happened."""
 
-    __slots__ = ("event", "outcome", "page", "times")
+    __slots__ = ("after", "breaches", "event", "page", "tally", "times")
 
     def __init__(self, page: Page, event: Event, outcome: Outcome) -> None:
         self.page = page
         self.event = event
-        self.outcome = outcome
+        self.after, self.breaches, self.tally = outcome
         self.times = 0
 
 
@@ -39,7 +39,8 @@ class Book:
         self._occurrences: Counter[tuple[Place, type[Event]]] = Counter()
         self._outcomes = Outcomes(judge, most=MOST)
         self._entries: dict[tuple[int, int], Entry] = {}
-        """By identity, which is quick: the very same page and event come in each iteration."""
+        """By identity, which is quick: the very same page and event come in each iteration.
+        An entry keeps both alive, so that no others can be taken for them."""
         self._yields_to = yields_to or {}
         self._findings: dict[tuple[str, Place], Finding] = {}
 
@@ -47,14 +48,14 @@ class Book:
         """Enter an event. Returns the findings that it added to, new or counted once more."""
         page = self.page
         entry = self._entries.get((id(page), id(event)))
-        if entry is None or entry.page is not page or entry.event is not event:
+        if entry is None:
             entry = self._new_entry(page, event)
         entry.times += 1
-        self.page, breaches, _ = entry.outcome
-        if not breaches:
+        self.page = entry.after
+        if not entry.breaches:
             return ()
         noted: dict[tuple[str, Place], Finding] = {}
-        for rule, breach in breaches:
+        for rule, breach in entry.breaches:
             if breach.sure:
                 key = rule, breach.at
                 # Cells of several histories that one event breaks a rule for are one fault.
@@ -88,8 +89,8 @@ class Book:
     def _count(self) -> None:
         for entry in self._entries.values():
             if entry.times:
-                counts = entry.outcome.tally
-                self._tally = self._tally.plus(Tally(*(entry.times * count for count in counts)))
+                counts = Tally(*(entry.times * count for count in entry.tally))
+                self._tally = self._tally.plus(counts)
                 self._occurrences[entry.event.at, type(entry.event)] += entry.times
                 entry.times = 0
 

@@ -9,7 +9,8 @@ from gradledger.ledger.places import Place
 from gradledger.ledger.verdict import Verdict
 from gradledger.report.balance import balance
 from gradledger.report.counts import occurrences
-from gradledger.report.paths import shown
+from gradledger.report.inspection import Inspection, NotChecked, Suppressed, Unknown
+from gradledger.report.paths import cell_of, shown
 from gradledger.rules import find
 from gradledger.rules.ordering import ordered
 
@@ -17,13 +18,20 @@ VERSION = 1
 """It grows when a key goes or changes its meaning; new keys may come without it."""
 
 
-def document(verdict: Verdict) -> dict[str, Any]:
+def document(verdict: Verdict | Inspection) -> dict[str, Any]:
     """The verdict as plain lists and dictionaries, findings worst first."""
+    findings = [_finding(finding, verdict) for finding in ordered(verdict.findings)]
     return {
         "version": VERSION,
         "subject": whole(verdict.subject),
         "balanced": balance(verdict),
-        "findings": [_finding(finding, verdict) for finding in ordered(verdict.findings)],
+        "findings": findings,
+        **(_of_run(verdict) if isinstance(verdict, Verdict) else _of_check(verdict)),
+    }
+
+
+def _of_run(verdict: Verdict) -> dict[str, Any]:
+    return {
         "unknown": [],
         "stats": {
             **verdict.tally._asdict(),
@@ -35,7 +43,47 @@ def document(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding, verdict: Verdict) -> dict[str, Any]:
+def _of_check(inspection: Inspection) -> dict[str, Any]:
+    return {
+        "unknown": list(map(_unknown, inspection.unknown)),
+        "not_checked": list(map(_not_checked, inspection.not_checked)),
+        "suppressed": list(map(_suppressed, inspection.suppressed)),
+        "stats": {
+            "files": inspection.files,
+            "followed": inspection.followed,
+            "unknown": len(inspection.unknown),
+            "not_checked": len(inspection.not_checked),
+            "suppressed": len(inspection.suppressed),
+            "baselined": inspection.baselined,
+            "unshown": inspection.unshown,
+            "seconds": inspection.seconds,
+        },
+    }
+
+
+def _unknown(unknown: Unknown) -> dict[str, Any]:
+    return {**_line(unknown.path, unknown.line), "what": unknown.what, "why": whole(unknown.why)}
+
+
+def _not_checked(left: NotChecked) -> dict[str, Any]:
+    return {**_line(left.path, left.line), "why": whole(left.why)}
+
+
+def _suppressed(suppressed: Suppressed) -> dict[str, Any]:
+    rule = find(suppressed.finding.rule)
+    return {
+        "rule": rule.code,
+        "name": rule.name,
+        "severity": rule.severity.value,
+        "certainty": suppressed.finding.certainty,
+        **_place(suppressed.finding.at),
+        "detail": whole(suppressed.finding.detail),
+        "reason": whole(suppressed.reason),
+        "by": _line(suppressed.by.path, suppressed.by.line),
+    }
+
+
+def _finding(finding: Finding, verdict: Verdict | Inspection) -> dict[str, Any]:
     rule = find(finding.rule)
     return {
         "rule": rule.code,
@@ -48,19 +96,26 @@ def _finding(finding: Finding, verdict: Verdict) -> dict[str, Any]:
         "fix": rule.fix,
         "symptom": rule.symptom,
         "count": finding.count,
-        "occurrences": occurrences(finding, verdict),
+        "occurrences": occurrences(finding, verdict) if isinstance(verdict, Verdict) else None,
         "parameters": sorted(map(whole, finding.cells)),
         "evidence": [_evidence(evidence) for evidence in finding.evidence],
     }
 
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:
-    place = _place(evidence.at) if evidence.at else {"path": None, "line": None, "column": None}
+    nowhere = dict.fromkeys(("path", "cell", "line", "column"))
+    place = _place(evidence.at) if evidence.at else nowhere
     return {"what": evidence.what, **place, "note": whole(evidence.note)}
 
 
 def _place(place: Place) -> dict[str, Any]:
-    return {"path": whole(shown(place.path)), "line": place.line, "column": place.column}
+    return {**_line(place.path, place.line), "column": place.column}
+
+
+def _line(path: str, line: int) -> dict[str, Any]:
+    """A line of a file, or of a notebook's cell, which has its number of its own."""
+    file, cell = cell_of(path)
+    return {"path": whole(shown(file)), "cell": cell, "line": line}
 
 
 def whole(text: str) -> str:

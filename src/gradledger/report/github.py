@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.verdict import Verdict
-from gradledger.report.paths import inside, is_no_file, shown
+from gradledger.report.inspection import Inspection
+from gradledger.report.paths import cell_of, in_checkout, is_no_file, shown
 from gradledger.report.visible import visible
 from gradledger.rules import Severity, find
 from gradledger.rules.explanation import sentence
@@ -16,7 +16,7 @@ from gradledger.rules.ordering import ordered
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
-def commands(verdict: Verdict) -> Iterator[str]:
+def commands(verdict: Verdict | Inspection) -> Iterator[str]:
     """One command for each finding, worst first: GitHub shows only the first few of a step."""
     for finding in ordered(verdict.findings):
         rule = find(finding.rule)
@@ -28,14 +28,17 @@ def commands(verdict: Verdict) -> Iterator[str]:
 def _where(finding: Finding) -> dict[str, str]:
     if is_no_file(finding.at.path):
         return {}
+    path, cell = cell_of(finding.at.path)
     # GitHub counts paths from the top of the checkout, wherever the step runs.
-    path = inside(finding.at.path, os.environ.get("GITHUB_WORKSPACE", "")) or shown(finding.at.path)
-    return {"file": path.replace(os.sep, "/"), "line": str(finding.at.line)}
+    file = in_checkout(path, "GITHUB_WORKSPACE")
+    # It counts the lines of a notebook's file, and those of its code are not known.
+    return {"file": file, "line": str(1 if cell else finding.at.line)}
 
 
 def _told(finding: Finding) -> str:
     rule = find(finding.rule)
-    here = f"At {finding.at}" if is_no_file(finding.at.path) else "Here"
+    nowhere = is_no_file(finding.at.path) or cell_of(finding.at.path)[1]
+    here = f"At {shown(finding.at.path)}:{finding.at.line}" if nowhere else "Here"
     rows = [sentence(rule.says), f"{here}: {finding.detail}.", f"Fix: {rule.fix}."]
     rows += [
         f"{evidence.what}: {shown(evidence.at.path)}:{evidence.at.line} {evidence.note}".rstrip()

@@ -5,6 +5,17 @@ from __future__ import annotations
 import os
 
 
+def cell_of(path: str) -> tuple[str, int | None]:
+    """The file, and which cell of it, where the path is that of a notebook's cell.
+
+    `nb.ipynb:cell 3` is how people see it; programs want the file.
+    """
+    file, _, number = path.rpartition(":cell ")
+    if file.endswith(".ipynb") and number.isdecimal():
+        return file, int(number)
+    return path, None
+
+
 def shown(path: str) -> str:
     """Relative to the working directory where it is inside of it, and as it is elsewhere."""
     return inside(path) or path
@@ -24,6 +35,11 @@ def inside(path: str, root: str | None = None) -> str | None:
     path, root = os.path.normpath(path), os.path.normpath(root)
     start = root if root.endswith(os.sep) else root + os.sep
     return path[len(start) :] if path.startswith(start) else None
+
+
+def in_checkout(path: str, variable: str) -> str:
+    """The way from the top of a checkout, whose folder a variable of the CI names."""
+    return (inside(path, os.environ.get(variable, "")) or shown(path)).replace(os.sep, "/")
 
 
 def is_no_file(path: str) -> bool:

@@ -9,8 +9,9 @@ from gradledger.errors import OptionError
 
 if TYPE_CHECKING:
     from gradledger.ledger.verdict import Verdict
+    from gradledger.report.inspection import Inspection
 
-FORMATS = ("text", "json", "sarif", "github")
+FORMATS = ("text", "concise", "json", "github", "sarif", "gitlab")
 
 
 class UnknownFormatError(OptionError):
@@ -18,20 +19,39 @@ class UnknownFormatError(OptionError):
 
 
 def render(
-    verdict: Verdict, format: str = "text", *, stream: TextIO | None = None, quiet: bool = False
+    verdict: Verdict | Inspection,
+    format: str = "text",
+    *,
+    stream: TextIO | None = None,
+    quiet: bool = False,
+    unknown: bool = False,
+    statistics: bool = False,
 ) -> None:
-    """Writes the verdict to the stream, or to standard output. `quiet`: text, a line a finding."""
+    """Writes a run's verdict, or what a check found, to the stream, or to standard output.
+
+    `quiet`: text with a line a finding. `unknown`: for people too, what could not be followed.
+    `statistics`: for people, the number of findings by rule in place of the findings.
+    """
     if format not in FORMATS:
         raise UnknownFormatError(
             f"no report format is called {format!r}. There are {', '.join(FORMATS)}."
         )
     stream = sys.stdout if stream is None else stream
-    if format == "text":
-        from gradledger.report import text
+    if format in ("text", "concise"):
+        from gradledger.report.for_people import laid_out
         from gradledger.report.terminal import Terminal
 
         terminal = Terminal(stream)
-        terminal.show(text.brief(verdict, terminal) if quiet else text.full(verdict, terminal))
+        terminal.show(
+            laid_out(
+                verdict,
+                terminal,
+                concise=format == "concise",
+                quiet=quiet,
+                unknown=unknown,
+                statistics=statistics,
+            )
+        )
         return
     from gradledger.report.printing import put
 
@@ -43,8 +63,19 @@ def render(
     else:
         import json
 
-        from gradledger.report import as_json, sarif
-
-        document = as_json.document(verdict) if format == "json" else sarif.document(verdict)
-        put(json.dumps(document, indent=2), stream)
+        put(json.dumps(_document(verdict, format), indent=2), stream)
     stream.flush()
+
+
+def _document(verdict: Verdict | Inspection, format: str) -> object:
+    if format == "json":
+        from gradledger.report import as_json
+
+        return as_json.document(verdict)
+    if format == "sarif":
+        from gradledger.report import sarif
+
+        return sarif.document(verdict)
+    from gradledger.report import gitlab
+
+    return gitlab.document(verdict)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,9 @@ from gradledger.ledger.findings import Finding
 from gradledger.ledger.places import Place
 from gradledger.ledger.verdict import Verdict
 from gradledger.report.as_json import whole
-from gradledger.report.paths import inside, is_no_file, shown
+from gradledger.report.fingerprints import Fingerprints
+from gradledger.report.inspection import Inspection
+from gradledger.report.paths import cell_of, inside, is_no_file
 from gradledger.report.sources import Sources
 from gradledger.rules import Rule, Severity, find
 from gradledger.rules.explanation import sentence
@@ -26,11 +26,12 @@ ROOT = "%SRCROOT%"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
-def document(verdict: Verdict) -> dict[str, Any]:
+def document(verdict: Verdict | Inspection) -> dict[str, Any]:
     """One run of one tool, with the rules that were broken."""
     findings = ordered(verdict.findings)
     codes = sorted({finding.rule for finding in findings})
-    sources, seen = Sources(verdict.sources), Counter[str]()
+    sources = Sources(verdict.sources)
+    prints = Fingerprints(sources)
     driver = {
         "name": "gradledger",
         "version": version("gradledger"),
@@ -48,7 +49,7 @@ def document(verdict: Verdict) -> dict[str, Any]:
                 },
                 "columnKind": "unicodeCodePoints",
                 "results": [
-                    {"ruleIndex": codes.index(finding.rule), **_result(finding, sources, seen)}
+                    {"ruleIndex": codes.index(finding.rule), **_result(finding, sources, prints)}
                     for finding in findings
                 ],
             }
@@ -68,9 +69,11 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _result(finding: Finding, sources: Sources, seen: Counter[str]) -> dict[str, Any]:
+def _result(finding: Finding, sources: Sources, prints: Fingerprints) -> dict[str, Any]:
     rule = find(finding.rule)
-    told = f"{sentence(rule.says)} Here: {finding.detail}. Fix: {rule.fix}."
+    cell = cell_of(finding.at.path)[1]
+    here = f"Cell {cell}, line {finding.at.line}" if cell else "Here"
+    told = f"{sentence(rule.says)} {here}: {finding.detail}. Fix: {rule.fix}."
     related = [(e.at, e.what, e.note) for e in finding.evidence if e.at is not None]
     return {
         "ruleId": rule.code,
@@ -86,7 +89,7 @@ def _result(finding: Finding, sources: Sources, seen: Counter[str]) -> dict[str,
             for number, (at, what, note) in enumerate(related, start=1)
         ],
         "occurrenceCount": finding.count,
-        "partialFingerprints": {"gradledger/v1": _fingerprint(finding, sources, seen)},
+        "partialFingerprints": {"gradledger/v1": prints.of(finding)},
         "properties": {
             "certainty": finding.certainty,
             "parameters": sorted(map(whole, finding.cells)),
@@ -95,10 +98,19 @@ def _result(finding: Finding, sources: Sources, seen: Counter[str]) -> dict[str,
 
 
 def _location(place: Place, sources: Sources) -> dict[str, Any]:
-    region: dict[str, Any] = {"startLine": max(place.line, 1)}
+    path, cell = cell_of(place.path)
+    # Lines are those of the file, and where in a notebook's file its code stands is not known.
+    region: dict[str, Any] = {"startLine": 1 if cell else max(place.line, 1)}
+    if place.column and not cell:
+        region["startColumn"] = sources.column(place)
     if line := sources.line(place.path, place.line):
         region["snippet"] = {"text": line}
-    return {"physicalLocation": {"artifactLocation": _artifact(place.path), "region": region}}
+    where: dict[str, Any] = {
+        "physicalLocation": {"artifactLocation": _artifact(path), "region": region}
+    }
+    if cell:
+        where["logicalLocations"] = [{"name": f"cell {cell}, line {place.line}", "kind": "member"}]
+    return where
 
 
 def _artifact(path: str) -> dict[str, str]:
@@ -112,11 +124,3 @@ def _artifact(path: str) -> dict[str, str]:
 
 def _quoted(path: str) -> str:
     return quote(path.encode("utf-8", "surrogateescape"))
-
-
-def _fingerprint(finding: Finding, sources: Sources, seen: Counter[str]) -> str:
-    """The same for the same fault after lines above it came or went."""
-    code = sources.code(finding.at) or str(finding.at.line)
-    known_by = "\n".join((finding.rule, shown(finding.at.path).replace(os.sep, "/"), code))
-    seen[known_by] += 1
-    return sha256(f"{known_by}\n{seen[known_by]}".encode("utf-8", "replace")).hexdigest()[:32]

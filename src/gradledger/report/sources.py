@@ -42,6 +42,11 @@ class Sources:
         called = columns(_shown(before[: place.column].decode("utf-8", "ignore"), strip=False))
         return (called if start < called < end else start), end
 
+    def column(self, place: Place) -> int:
+        """Which letter of its line a place begins at, counted from one as editors do."""
+        before = (self._raw(place.path, place.line) or "").encode("utf-8", "replace")
+        return len(before[: place.column].decode("utf-8", "ignore")) + 1
+
     def _raw(self, path: str, number: int) -> str | None:
         if path not in self._lines:
             self._lines[path] = _LINE_BREAK.split(self._texts.get(path, "").lstrip("\ufeff"))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, TextIO, TypeAlias
@@ -81,14 +80,7 @@ class Terminal:
         A lead is the start of the first line, and stands out.
         """
         margin = " " * indent
-        rows = textwrap.wrap(
-            f"{lead} {text}" if lead else text,
-            self.width,
-            initial_indent="" if lead else margin,
-            subsequent_indent=margin,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+        rows = _filled(f"{lead} {text}" if lead else f"{margin}{text}", self.width, margin)
         code = False
         for row in rows:
             pieces: list[Piece] = [(lead, lead_style)] if lead else []
@@ -154,6 +146,20 @@ class Terminal:
 def width(line: Line) -> int:
     """How many columns a line takes."""
     return sum(columns(_plain(piece)) for piece in line)
+
+
+def _filled(text: str, width: int, margin: str) -> list[str]:
+    if text.isprintable() and len(text) <= width:
+        return [text.rstrip()] if text.strip() else []
+    from textwrap import wrap  # not for the few words that most reports consist of
+
+    return wrap(
+        text,
+        width,
+        subsequent_indent=margin,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _plain(piece: Piece) -> str:

@@ -1,4 +1,4 @@
-"""A verdict for people: each finding like a good compiler error, and the sum at the end."""
+"""Findings for people: each like a good compiler error."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.verdict import Verdict
-from gradledger.report import summary
 from gradledger.report.counts import extent
 from gradledger.report.evidence import MARGIN, at, callers, rows
 from gradledger.report.frames import Mark, framed
+from gradledger.report.inspection import Inspection
 from gradledger.report.sources import Sources
 from gradledger.report.terminal import Line, Piece, Terminal
 from gradledger.report.visible import visible
@@ -17,24 +17,22 @@ from gradledger.rules import find
 from gradledger.rules.ordering import ordered, severity
 
 
-def full(verdict: Verdict, terminal: Terminal) -> Iterator[Line]:
-    """Everything: findings, worst first, each with its code; then the verdict and the tally."""
+def full(verdict: Verdict | Inspection, terminal: Terminal) -> Iterator[Line]:
+    """The findings, worst first, each with its code and an empty line below."""
     sources = Sources(verdict.sources)
     for finding in ordered(verdict.findings):
         yield from _finding(finding, verdict, terminal, sources)
         yield ()
-    yield from summary.lines(verdict, terminal)
 
 
-def brief(verdict: Verdict, terminal: Terminal) -> Iterator[Line]:
-    """A line for each finding, worst first, and nothing else, if all was audited."""
+def brief(verdict: Verdict | Inspection, terminal: Terminal) -> Iterator[Line]:
+    """A line for each finding, worst first."""
     for finding in ordered(verdict.findings):
         yield _headline(finding, terminal)
-    yield from summary.unaudited(verdict, terminal)
 
 
 def _finding(
-    finding: Finding, verdict: Verdict, terminal: Terminal, sources: Sources
+    finding: Finding, verdict: Verdict | Inspection, terminal: Terminal, sources: Sources
 ) -> Iterator[Line]:
     rule = find(finding.rule)
     yield _headline(finding, terminal)
@@ -44,7 +42,7 @@ def _finding(
     yield from _remark(terminal, "explains", rule.symptom)
     if finding.certainty == "possible":
         yield from _remark(terminal, "possible", "on some paths through the code, not on all")
-    if said := extent(finding, verdict):
+    if isinstance(verdict, Verdict) and (said := extent(finding, verdict)):
         yield from terminal.prose(said, lead=" =", indent=3, lead_style="dim")
 
 

@@ -10,7 +10,8 @@ import re
 
 TAB = 4
 
-_OBEYED = re.compile(
+# Compiled when first needed: most text is harmless, and this one takes its time.
+_OBEYED = (
     "[\x00-\x1f\x7f-\x9f"  # control characters
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # they turn the direction of what follows
     "\u2028\u2029"  # line breaks to some, none to others
@@ -21,7 +22,7 @@ _UNKNOWN = "\ufffd"
 
 def visible(text: str) -> str:
     """The same number of characters, with a picture in place of each that a terminal obeys."""
-    return text if text.isprintable() else _OBEYED.sub(_picture, text)
+    return text if text.isprintable() else re.sub(_OBEYED, _picture, text)
 
 
 def _picture(match: re.Match[str]) -> str:

@@ -59,4 +59,5 @@ RULE = Rule(
     symptom="rare jumps of the loss after a warning about a bad batch or out of memory",
     on=(Step,),
     broken=broken,
+    show_possible=True,
 )

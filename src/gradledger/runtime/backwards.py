@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from operator import is_
 from types import FrameType
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -24,7 +23,7 @@ from gradledger.runtime.kept import Kept
 from gradledger.runtime.patches import Function, Patches
 from gradledger.runtime.replicas import Replicas
 from gradledger.runtime.sites import Site
-from gradledger.runtime.unfailing import unfailing
+from gradledger.runtime.unfailing import survive, unfailing
 from gradledger.runtime.weights import Loss
 
 _GIVEN = (Tensor, list, tuple)
@@ -72,7 +71,8 @@ class Backwards:
         """What the latest pass put something into."""
         self.looked_closely: list[Callable[[FrameType], None]] = []
         """Told of the passes that are looked at closely: the first ones, and ever fewer."""
-        self._sites: dict[Place, Site] = {}
+        self._sites: dict[int, Site] = {}
+        """By the identity of their places."""
         self._bad: set[int] = set()
         """Slots that hold a NaN or an Inf."""
         self._running: dict[int, Pass] = {}
@@ -95,11 +95,14 @@ class Backwards:
                 return
             if not isinstance(tensors_, _GIVEN):
                 tensors_ = list(tensors_)
-            this = self._begin(sys._getframe(1), tensors_, args, kwargs)
-            if this is None:
+            thread = threading.get_ident()
+            try:
+                with journal.entering:  # nobody else looks at cells while this one gets its own
+                    this = self._prepare(sys._getframe(1), thread, tensors_, args, kwargs)
+            except Exception as error:
+                survive(journal, error)
                 real(tensors_, *args, **kwargs)
                 return
-            thread = threading.get_ident()
             self._running[thread] = this
             work.depth += 1
             try:
@@ -112,26 +115,29 @@ class Backwards:
             finally:
                 work.depth -= 1
                 del self._running[thread]
-                self._end(this)
+                try:
+                    with journal.entering:
+                        self._tell(this)
+                except Exception as error:
+                    survive(journal, error)
+                this.roots.clear()
 
         return backward
 
     # Before
 
-    @unfailing
-    def _begin(
-        self, frame: FrameType, tensors_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Pass:
-        with self.journal.entering:  # no other thread looks at cells while this one gets its own
-            return self._prepare(frame, tensors_, args, kwargs)
-
     def _prepare(
-        self, frame: FrameType, tensors_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self,
+        frame: FrameType,
+        thread: int,
+        tensors_: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
     ) -> Pass:
         at = self.journal.arrive(frame)
-        site = self._sites.get(at)
+        site = self._sites.get(id(at))
         if site is None:
-            site = self._sites[at] = Site(at)
+            site = self._sites[id(at)] = Site(at)
         site.new_pass()
         self.passes += 1
         roots = [tensors_] if isinstance(tensors_, Tensor) else list(tensors(tensors_))
@@ -139,7 +145,7 @@ class Backwards:
         weighs = site.weighs or self.scalers_exist or self.framework is not None
         loss = self._weigh(roots) if weighs and len(roots) == 1 else site.unread
         this = Pass(site, roots, loss, retain=retain, create=create)
-        self._threads.add(threading.get_ident())
+        self._threads.add(thread)
         if site.passes >= site.next_walk or len(self._threads) > 1:
             site.walks_now(retain=retain)
             for look in self.looked_closely:
@@ -169,12 +175,6 @@ class Backwards:
     @unfailing
     def _refused(self, this: Pass, error: RuntimeError) -> None:
         this.walked |= self.kept.refused(error, this.roots)
-
-    @unfailing
-    def _end(self, this: Pass) -> None:
-        with self.journal.entering:
-            self._tell(this)
-        this.roots.clear()
 
     @unfailing
     def tell_so_far(self) -> None:
@@ -211,8 +211,8 @@ class Backwards:
         site, loss, local = this.site, this.loss, self.replicas.local
         scaler = loss.scaler and loss.scaler.get(self.journal.number)
         fields = names, loss.weight, scaler, bad, this.partial, local, this.retain, this.walked
-        # The very same fields as last time are quicker to know again than to look up.
-        if not all(map(is_, fields, site.fields)):
+        # The same fields as last time are quicker to know again than to look up.
+        if fields != site.fields:
             site.fields = fields
             site.event = self.journal.made(Backward, site.at, *fields)
         return site.event
@@ -239,8 +239,8 @@ class Backwards:
 
     def _non_finite(self, slots: Slots, grads: list[Tensor | None]) -> CellNames:
         """The cells that this pass brought a NaN or an Inf into."""
-        deposited = grads if len(slots) == len(grads) else [grads[slot] for slot in slots]
-        if all_finite(cast("list[Tensor]", deposited)):
+        deposited: Any = grads if len(slots) == len(grads) else [grads[slot] for slot in slots]
+        if all_finite(deposited):
             return NO_CELLS
         bad = {slot for slot in slots if (grad := grads[slot]) is not None and not finite(grad)}
         new = bad - self._bad

@@ -44,6 +44,8 @@ class ByHand:
         self.journal = journal
         self.backwards = backwards
         self.watching = False
+        self._foreign: set[int] = set()
+        """Code that is known not to be the program's: torch uses `.grad` all the time."""
         self._touches: dict[int, Touch] = {}
         self._done: list[tuple[Done, set[str]]] = []
         """What was done, in order, with the cells it was done to."""
@@ -68,24 +70,28 @@ class ByHand:
     # Uses
 
     def _getter(self, real: Any) -> Any:
-        journal, is_users = self.journal, self.journal.places.is_users
+        journal, foreign, getframe = self.journal, self._foreign, sys._getframe
 
         def get(tensor: Tensor) -> Tensor | None:
             grad: Tensor | None = real(tensor)
-            if grad is not None:
-                frame = _caller()
-                if is_users(frame.f_code) and self._listening(journal):
-                    self._taken(tensor, grad, frame)
+            if grad is None or id(getframe(1).f_code) in foreign:
+                return grad
+            frame = _caller()
+            if self._is_users(frame) and self._listening(journal):
+                self._taken(tensor, grad, frame)
             return grad
 
         return get
 
     def _setter(self, real: Any) -> Any:
-        journal, is_users = self.journal, self.journal.places.is_users
+        journal, foreign, getframe = self.journal, self._foreign, sys._getframe
 
         def set_(tensor: Tensor, value: Tensor | None) -> None:
+            if id(getframe(1).f_code) in foreign:
+                real(tensor, value)
+                return
             frame = _caller()
-            if not is_users(frame.f_code) or not self._listening(journal):
+            if not self._is_users(frame) or not self._listening(journal):
                 real(tensor, value)
                 return
             before = self._before_set(tensor)
@@ -93,6 +99,12 @@ class ByHand:
             self._set(tensor, frame, before, value)
 
         return set_
+
+    def _is_users(self, frame: FrameType) -> bool:
+        users = self.journal.places.is_users(frame.f_code)
+        if not users and frame.f_code.co_filename != __file__:
+            self._foreign.add(id(frame.f_code))
+        return users
 
     @unfailing
     def _before_set(self, tensor: Tensor) -> Sample | None:

@@ -53,7 +53,10 @@ class Cells:
         self._taken: set[str] = set()
         self._sets: dict[tuple[bool, ...], tuple[Slots, CellNames]] = {}
         self._named: dict[Slots, CellNames] = {}
-        self._all: Slots = ()
+        self._all: tuple[Slots, CellNames] | None = None
+        """All of them, until another is met."""
+        self._groups: dict[tuple[int, ...], Slots] = {}
+        """The slots of leaves that came together, by identity, until one is met or dies."""
 
     # Meeting
 
@@ -64,14 +67,14 @@ class Cells:
 
     def slots_of(self, leaves: list[Tensor]) -> Slots:
         """The slots of those that have been met."""
-        slots, refs = self._slots, self._refs
-        return tuple(
-            [
-                slot
-                for leaf in leaves
-                if (slot := slots.get(id(leaf))) is not None and refs[slot]() is leaf
-            ]
-        )
+        group = tuple(map(id, leaves))
+        known = self._groups.get(group)
+        if known is None:
+            if len(self._groups) > 100:
+                self._groups.clear()
+            slots = (self.slot(leaf) for leaf in leaves)
+            known = self._groups[group] = tuple(slot for slot in slots if slot is not None)
+        return known
 
     def meet(self, leaves: Iterable[Tensor]) -> list[int]:
         """Give each leaf that is new a slot and a name; the slots of the new ones."""
@@ -102,9 +105,12 @@ class Cells:
         self._taken.add(wanted)
         self._sets.clear()
         self._named.clear()
+        self._groups.clear()
+        self._all = None
         return slot
 
     def _mourn(self, slot: int, _: object) -> None:
+        self._groups.clear()
         self.died.append(slot)
 
     def bury(self) -> tuple[list[int], CellNames]:
@@ -185,15 +191,15 @@ class Cells:
 
     def survey(self) -> tuple[list[Tensor | None], list[State]]:
         """Each gradient, and what it looks like now."""
-        if self.shared:
+        if len(self._claims) > 1:
             return self._survey_mine()
         grads = [None if (leaf := ref()) is None else grad_of(leaf) for ref in self._refs]
         return grads, [None if grad is None else (id(grad), grad._version) for grad in grads]
 
-    def _everything(self) -> tuple[Slots, CellNames]:
-        if len(self._all) != len(self._refs):
-            self._all = tuple(range(len(self._refs)))
-        return self._all, self.names_of(self._all)
+    def see(self, slots: Slots) -> None:
+        """The gradients in these slots were changed by a call that is told."""
+        for slot, state in zip(slots, self.states(slots), strict=True):
+            self.seen[slot] = state
 
     def states(self, slots: Slots) -> list[State]:
         """What the gradients in these slots look like now."""
@@ -219,7 +225,10 @@ class Cells:
     def changed(self, now: list[State]) -> tuple[Slots, CellNames]:
         """Those that look different from when they were looked at last."""
         if None not in now and self.seen.count(None) == len(now):
-            return self._everything()
+            if self._all is None:
+                slots = tuple(range(len(now)))
+                self._all = slots, self.names_of(slots)
+            return self._all
         mask = tuple(map(ne, self.seen, now))
         known = self._sets.get(mask)
         if known is None:

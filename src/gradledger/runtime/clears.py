@@ -19,7 +19,7 @@ from gradledger.runtime.finiteness import all_finite
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.optimizers import Optimizers, inner
 from gradledger.runtime.patches import Function, Patches, definers
-from gradledger.runtime.unfailing import unfailing
+from gradledger.runtime.unfailing import survive
 from gradledger.runtime.variables import variables
 
 
@@ -51,24 +51,24 @@ class Clears:
                 self.backwards.tell_so_far()
                 if work.depth > 1:
                     return real(holder, *args, **kwargs)
-            begun = self._begin(sys._getframe(1), holder)
-            if begun is None:
+            try:
+                at, slots = journal.arrive(frame := sys._getframe(1)), self._slots(holder)
+                if self._something_unspent():
+                    self._excuse(slots, at, frame)
+            except Exception as error:
+                survive(journal, error)
                 return real(holder, *args, **kwargs)
             work.depth += 1
             try:
                 return real(holder, *args, **kwargs)
             finally:
                 work.depth -= 1
-                self._tell(*begun)
+                try:
+                    self._tell(slots, at)
+                except Exception as error:
+                    survive(journal, error)
 
         return zero_grad
-
-    @unfailing
-    def _begin(self, frame: FrameType, holder: Any) -> tuple[Slots, Place]:
-        at, slots = self.journal.arrive(frame), self._slots(holder)
-        if self._something_unspent():
-            self._excuse(slots, at, frame)
-        return slots, at
 
     def _slots(self, holder: Any) -> Slots:
         if isinstance(holder, Optimizer):
@@ -78,30 +78,34 @@ class Clears:
         slots = (cells.slot(parameter) for parameter in holder.parameters())
         return tuple(slot for slot in slots if slot is not None)
 
-    @unfailing
     def _tell(self, slots: Slots, at: Place) -> None:
-        journal, cells = self.journal, self.journal.cells
-        no_slots: Slots = ()
+        cells = self.journal.cells
         before, states = cells.seen, cells.states(slots)
         if states.count(None) == len(states):
-            to_none, to_zeros = slots, no_slots
-        else:
-            found = list(zip(slots, states, strict=True))
-            to_none = tuple(slot for slot, state in found if state is None)
-            to_zeros = tuple(
-                slot
-                for slot, state in found
-                if state is not None and (state != before[slot] or _zeros(cells.leaf(slot)))
-            )
-        if len(slots) == len(before) == states.count(None):
-            cells.seen = states
-        else:
-            for slot, state in zip(slots, states, strict=True):
-                before[slot] = state
-        for cleared, none in ((to_none, True), (to_zeros, False)):
-            if cleared:
-                self.backwards.cleared(cleared)
-                journal.post(journal.made(Clear, at, cells.names_of(cleared), none))
+            if len(slots) == len(before):
+                cells.seen = states
+            else:
+                for slot in slots:
+                    before[slot] = None
+            self._cleared(slots, at, to_none=True)
+            return
+        found = list(zip(slots, states, strict=True))
+        to_none = tuple(slot for slot, state in found if state is None)
+        to_zeros = tuple(
+            slot
+            for slot, state in found
+            if state is not None and (state != before[slot] or _zeros(cells.leaf(slot)))
+        )
+        for slot, state in found:
+            before[slot] = state
+        self._cleared(to_none, at, to_none=True)
+        self._cleared(to_zeros, at, to_none=False)
+
+    def _cleared(self, slots: Slots, at: Place, *, to_none: bool) -> None:
+        if slots:
+            journal = self.journal
+            self.backwards.cleared(slots)
+            journal.post(journal.made(Clear, at, journal.cells.names_of(slots), to_none))
 
     # Where to clear unspent gradients is right
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from math import isinf
+from types import FrameType
 from typing import Any
 
 import torch
@@ -14,7 +15,7 @@ from gradledger.ledger.events import Clip, Read
 from gradledger.ledger.places import Place
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.patches import Function, Patches
-from gradledger.runtime.unfailing import unfailing
+from gradledger.runtime.unfailing import survive, unfailing
 
 
 class Clips:
@@ -22,6 +23,8 @@ class Clips:
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
+        self._used: dict[int, bool] = {}
+        """By place: does the program look at the norm that a call there gives back?"""
 
     def watch(self, patches: Patches) -> None:
         """Audit clipping until the patches are closed."""
@@ -33,41 +36,60 @@ class Clips:
         patches.everywhere(torch.nn.utils, wrappers)
 
     def _around_clip(self, real: Function) -> Function:
+        journal = self.journal
+
         def clip(parameters: Any, *args: Any, **kwargs: Any) -> Any:
-            journal = self.journal
-            if journal.asleep or is_compiling() or journal.work.hushed or journal.work.depth:
+            work = journal.work
+            if journal.asleep or is_compiling() or work.hushed or work.depth:
                 return real(parameters, *args, **kwargs)
-            leaves = parameters if isinstance(parameters, Tensor) else list(parameters)
-            at = self._arrive()
-            with journal.call():
-                result = real(leaves, *args, **kwargs)
-            limit: Any = args[0] if args else kwargs.get("max_norm", kwargs.get("clip_value"))
-            if at is not None:
-                self._tell(at, [leaves] if isinstance(leaves, Tensor) else leaves, limit, result)
+            given = parameters if isinstance(parameters, Tensor) else list(parameters)
+            frame = sys._getframe(1)
+            try:
+                at = journal.arrive(frame)
+            except Exception as error:
+                survive(journal, error)
+                return real(given, *args, **kwargs)
+            work.depth += 1
+            try:
+                result = real(given, *args, **kwargs)
+            finally:
+                work.depth -= 1
+            try:
+                limit = args[0] if args else kwargs.get("max_norm", kwargs.get("clip_value"))
+                leaves = [given] if isinstance(given, Tensor) else given
+                self._tell(at, leaves, limit, None if result is None else frame)
+            except Exception as error:
+                survive(journal, error)
             return result
 
         return clip
 
-    @unfailing
-    def _tell(self, at: Place, leaves: list[Tensor], limit: Any, result: object) -> None:
+    def _tell(
+        self, at: Place, leaves: list[Tensor], limit: Any, given_to: FrameType | None
+    ) -> None:
         journal, cells = self.journal, self.journal.cells
-        frame = journal.places.running(sys._getframe(1))
         slots = cells.slots_of(leaves)
         if len(slots) != len(leaves):
             journal.meet(leaves, at)
             slots = cells.slots_of(leaves)
+        cells.see(slots)
         names = cells.names_of(slots)
         journal.post(journal.made(Clip, at, names, not isinf(float(limit))))
-        seen = cells.seen
-        for slot, state in zip(slots, cells.states(slots), strict=True):
-            seen[slot] = state
-        if result is not None and frame is not None and self._is_used(frame):
+        if given_to is not None and self._is_used(at, given_to):
             self._read(at, names)
 
-    def _is_used(self, frame: Any) -> bool:
-        """Does the program do something with what its running call will give back?"""
-        spot = self.journal.places.spot(frame)
-        return spot.end not in self.journal.places.source(spot.place.path).discarded
+    def _is_used(self, at: Place, given_to: FrameType) -> bool:
+        """Does the program do something with what its call there will give back?"""
+        used = self._used.get(id(at))
+        if used is None:
+            places = self.journal.places
+            frame = places.running(given_to)
+            if frame is None:
+                return False
+            spot = places.spot(frame)
+            used = spot.end not in places.source(spot.place.path).discarded
+            self._used[id(spot.place)] = used
+        return used
 
     def _around_norm(self, real: Function) -> Function:
         def get_total_norm(grads: Any, *args: Any, **kwargs: Any) -> Any:
@@ -79,10 +101,6 @@ class Clips:
             return real(given, *args, **kwargs)
 
         return get_total_norm
-
-    @unfailing
-    def _arrive(self) -> Place:
-        return self.journal.arrive()
 
     @unfailing
     def _looked_at(self, grads: list[Tensor]) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from array import array
+
 import torch
 from torch import Tensor
 
-_ONE, _FOUND = torch.ones(()), torch.zeros(())
+_ONE = torch.ones((), dtype=torch.float32, device="cpu")
+_found = array("f", [0])
+_FOUND = torch.frombuffer(_found, dtype=torch.float32).reshape(())
+"""The same memory twice: to ask torch what it wrote costs as much as to let it write."""
 
 
 def all_finite(grads: list[Tensor]) -> bool:
@@ -22,8 +27,8 @@ def all_finite(grads: list[Tensor]) -> bool:
         torch._amp_foreach_non_finite_check_and_unscale_(grads, _FOUND, _ONE)
     except (RuntimeError, NotImplementedError):  # sparse, complex, on several devices
         return all(map(finite, grads))
-    if _FOUND.item():
-        _FOUND.zero_()
+    if _found[0]:
+        _found[0] = 0
         return False
     return True
 

@@ -63,6 +63,7 @@ class Journal:
         """Slots that some optimizer holds."""
         self.buried: list[Callable[[list[int]], None]] = [self.owned.difference_update]
         """Told of slots whose leaf has died: another may have them next."""
+        self._died, self._gone = self.cells.died, self.roles.gone
         self._ever_owned: set[str] = set()
         self._settling = False
         self._modules = 0
@@ -97,7 +98,7 @@ class Journal:
         if self.work.hushed or self.asleep:
             return
         with self.entering:
-            if self.unsettled or self.cells.died or self.roles.gone:
+            if self.unsettled or self._died or self._gone:
                 self.settle(event.at)
             for foresee in self.foreseen:
                 foresee(event)
@@ -105,14 +106,15 @@ class Journal:
             for hear in self.heard:
                 hear(event, findings)
 
-    def made(self, kind: type[E], *fields: Any) -> E:
+    def made(self, kind: type[E], at: Place, *fields: Any) -> E:
         """The event with these fields; the same one, if it happened before."""
-        key = (kind, *fields)
+        # The place by its identity, which is quick; the event keeps it alive.
+        key = kind, id(at), fields
         known = self._events.get(key)
         if known is None:
             if len(self._events) >= MOST_EVENTS:
                 self._events.clear()
-            known = self._events[key] = kind(*fields)
+            known = self._events[key] = kind(at, *fields)
         return known  # type: ignore[return-value]
 
     def settle(self, at: Place) -> None:
@@ -165,7 +167,7 @@ class Journal:
 
     def meet(self, leaves: Any, at: Place) -> None:
         """Take leaves into the books, and tell what they are."""
-        if self.cells.died or self.roles.gone:
+        if self._died or self._gone:
             with self.entering:
                 self.settle(at)
         if new := self.cells.meet(leaves):

@@ -37,14 +37,15 @@ class Kept:
 
     def begin(self, site: Site, root: Node) -> int:
         """A pass from this node begins; gives the node's number."""
-        note_on_root(root, self._loss, site.token(self.windows))
-        alive = len(site.alive)
-        if alive > site.most_alive:
-            site.most_alive = alive
-            self._piles_up(site)
-        elif site.kept_at is not None and alive <= FEW:
-            self.journal.post(Release(self.journal.places.last, site.kept_at))
-            site.kept_at, site.most_alive = None, FEW
+        if site.counts_now():
+            note_on_root(root, self._loss, site.token(self.windows))
+            alive = len(site.alive)
+            if alive > site.most_alive:
+                site.most_alive = alive
+                self._piles_up(site)
+            elif site.kept_at is not None and alive <= FEW:
+                self.journal.post(Release(self.journal.places.last, site.kept_at))
+                site.kept_at, site.most_alive = None, FEW
         return _number(root)
 
     def ended(self, thread: int, number: int) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections.abc import Iterator
+from types import FrameType
 from typing import Any
 
 from torch.utils.data import DataLoader
@@ -76,17 +78,18 @@ class Loaders:
         finally:
             fetching.depth = depth
         if not depth:
-            self._drawn(batches)
+            self._drawn(batches, sys._getframe(1))
         return batch
 
     @unfailing
-    def _drawn(self, batches: Iterator[Any]) -> None:
+    def _drawn(self, batches: Iterator[Any], frame: FrameType) -> None:
         going = self._going.get(id(batches))
         if going is None or going.ref() is not batches:
             self._begun(batches)
         else:
             going.drawn += 1
-        self._tell(Batch)
+        journal = self.journal
+        journal.post(journal.made(Batch, journal.arrive(frame)))
 
     def _begun(self, batches: Iterator[Any]) -> None:
         """The first batch of an iterator: another that had no more to give has ended by now."""
@@ -105,10 +108,7 @@ class Loaders:
     def _end(self, going: Going) -> None:
         # Who only evaluates on the data, perhaps in the middle of a window, ends no epoch.
         if self._backwards.passes != going.passes:
-            self._tell(EpochEnd)
-
-    def _tell(self, kind: type[Batch] | type[EpochEnd]) -> None:
-        self.journal.post(self.journal.made(kind, self.journal.arrive()))
+            self.journal.post(self.journal.made(EpochEnd, self.journal.arrive()))
 
 
 class Going:

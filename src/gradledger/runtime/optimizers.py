@@ -6,7 +6,6 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from operator import is_
 from types import ModuleType
 from typing import Any
 
@@ -19,16 +18,14 @@ from torch.optim.optimizer import (
 )
 
 from gradledger.ledger.events import NO_CELLS, CellNames, Own, Skipped, Step
-from gradledger.ledger.page import Page
 from gradledger.ledger.places import Place
 from gradledger.runtime.backwards import Backwards
+from gradledger.runtime.idle import Idle
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.patches import Function, Patches
 from gradledger.runtime.precision import Precision
 from gradledger.runtime.unfailing import unfailing
 from gradledger.runtime.variables import variables
-
-Signature = tuple[tuple[int, int], ...]
 
 
 class Known:
@@ -39,7 +36,8 @@ class Known:
         self.name = name
         self.spelled: str | None = None
         """What the program calls it."""
-        self.signature: Signature = ()
+        self.signature: list[int] = []
+        """Identity and length of the list in each of its param groups."""
         self.slots: tuple[int, ...] = ()
         self.cells: CellNames = NO_CELLS
         self.lets_go = False
@@ -55,6 +53,8 @@ class Known:
 class Stepping:
     """One call of `step`, which may evaluate a closure several times."""
 
+    __slots__ = ("at", "evaluations", "holds_another", "idle", "known", "optimizer")
+
     def __init__(self, known: Known, optimizer: Optimizer, at: Place) -> None:
         self.known = known
         self.optimizer = optimizer
@@ -62,8 +62,15 @@ class Stepping:
         self.evaluations = 0
         self.holds_another = False
         """Another optimizer stepped inside: that one did the work (a wrapper, SAM, Lookahead)."""
-        self.idle: dict[str, Tensor] = {}
+        self.idle: dict[str, Tensor] | None = None
         """What parameters looked like that have no deposit and may be moved all the same."""
+
+
+class _Running(threading.local):
+    """The calls of `step` that run in one thread, the innermost last."""
+
+    def __init__(self) -> None:
+        self.stack: list[Stepping] = []
 
 
 class Optimizers:
@@ -73,6 +80,7 @@ class Optimizers:
         self.journal = journal
         self.backwards = backwards
         self.precision = precision
+        self.idle = Idle(journal)
         self.scaler: str | None = None
         """The scaler whose `step` is running."""
         self.steps = 0
@@ -82,9 +90,7 @@ class Optimizers:
         """Asked at each step that nobody watches."""
         self._known: dict[int, Known] = {}
         self._making: set[int] = set()
-        self._running = threading.local()
-        self._idle: dict[tuple[Page, str], tuple[str, ...]] = {}
-        self._idle_on: tuple[Page | None, str, tuple[str, ...]] = (None, "", ())
+        self._running = _Running()
 
     def watch(self, patches: Patches) -> None:
         """Audit all optimizers until the patches are closed."""
@@ -108,7 +114,10 @@ class Optimizers:
             # Who had that name before is gone.
             self._known = {key: one for key, one in self._known.items() if one.name != name}
             known = self._known[id(optimizer)] = Known(optimizer, name)
-        signature = tuple([(id(g["params"]), len(g["params"])) for g in optimizer.param_groups])
+        signature: list[int] = []
+        for group in optimizer.param_groups:
+            parameters = group["params"]
+            signature += id(parameters), len(parameters)
         if signature != known.signature:
             known.signature = signature
             self._own(known, optimizer, made_at or self.journal.arrive())
@@ -173,12 +182,6 @@ class Optimizers:
 
     # Stepping
 
-    def _stack(self) -> list[Stepping]:
-        stack: list[Stepping] | None = getattr(self._running, "stack", None)
-        if stack is None:
-            stack = self._running.stack = []
-        return stack
-
     @unfailing
     def _before_step(
         self, optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -197,9 +200,9 @@ class Optimizers:
             # Who freezes a parameter, or thaws it, changes what a backward reaches.
             known.deposits = self.backwards.latest
             self._declare(known, at)
-        if self._idle_cells(known.name):
+        if self.idle.of(known.name):
             self._look_at_idle(step)
-        self._stack().append(step)
+        self._running.stack.append(step)
         # The hook's first argument is the optimizer itself; a closure may be the second.
         if len(args) > 1 and callable(args[1]):
             return (args[0], self._evaluated(args[1], step), *args[2:]), kwargs
@@ -214,7 +217,7 @@ class Optimizers:
             self._between(step)
             with self.journal.script_at_work():
                 loss = closure()
-            if self._idle_cells(step.known.name):
+            if self.idle.of(step.known.name):
                 self._look_at_idle(step)
             return loss
 
@@ -233,7 +236,7 @@ class Optimizers:
         if self.journal.asleep:
             self.woken(optimizer)
             return
-        stack = self._stack()
+        stack = self._running.stack
         # A step that raised has left its entry behind.
         while stack:
             step = stack.pop()
@@ -252,15 +255,13 @@ class Optimizers:
         if isinstance(found_inf, Tensor) and found_inf.item():
             # A fused optimizer is called even on an overflow, and holds back by itself.
             return
-        moved = NO_CELLS
-        if step.idle:
-            moved = frozenset(self._moved(step))
         journal, known = self.journal, step.known
+        moved = self.idle.moved(step.idle, known.slots) if step.idle else NO_CELLS
         vanished = self.precision.vanished(known.slots) if self.precision.follows else NO_CELLS
         self.steps += 1
         spent = known.cells if known.lets_go else None
         fields = step.at, known.name, spent, self.scaler, moved, NO_CELLS, vanished
-        if not all(map(is_, fields, known.fields)):
+        if fields != known.fields:
             known.fields, known.event = fields, journal.made(Step, *fields)
         journal.post(known.event)
         self.backwards.stepped()
@@ -273,7 +274,7 @@ class Optimizers:
         name = self.known(optimizer).name
         self.journal.post(self.journal.made(Skipped, at, name, scaler, reason))
 
-    # Parameters that move without a deposit
+    # Parameters that get no deposit
 
     def _declare(self, known: Known, at: Place) -> None:
         """Tell of parameters that were frozen or unfrozen."""
@@ -285,41 +286,7 @@ class Optimizers:
 
     @unfailing
     def _look_at_idle(self, step: Stepping) -> None:
-        cells = self.journal.cells
-        step.idle = {}
-        for name in self._idle_cells(step.known.name):
-            for slot in step.known.slots:
-                if cells.names[slot] == name and (leaf := cells.leaf(slot)) is not None:
-                    step.idle[name] = leaf.detach().clone()
-
-    def _idle_cells(self, optimizer: str) -> tuple[str, ...]:
-        """Cells with zeros, or frozen with an old gradient: a step may move them all the same."""
-        page = self.journal.book.page
-        if self._idle_on[0] is page and self._idle_on[1] == optimizer:
-            return self._idle_on[2]
-        known = self._idle.get((page, optimizer))
-        if known is None:
-            if len(self._idle) > 1000:
-                self._idle.clear()
-            groups = list(page.owned_by(optimizer))
-            known = ()
-            if any(cell.fresh for _, cell in groups):
-                known = tuple(
-                    name
-                    for names, cell in groups
-                    if not cell.fresh and (cell.zeros or (cell.traits.frozen and cell.holdings))
-                    for name in sorted(names)
-                )
-            self._idle[page, optimizer] = known
-        self._idle_on = page, optimizer, known
-        return known
-
-    def _moved(self, step: Stepping) -> Iterator[str]:
-        cells = self.journal.cells
-        for slot in step.known.slots:
-            before, leaf = step.idle.get(cells.names[slot]), cells.leaf(slot)
-            if before is not None and leaf is not None and not before.equal(leaf.detach()):
-                yield cells.names[slot]
+        step.idle = self.idle.look(step.known.name, step.known.slots)
 
 
 def parameters(optimizer: Optimizer) -> Iterator[Tensor]:

@@ -44,6 +44,8 @@ class Places:
     def __init__(self, main: str | None = None) -> None:
         self.last = Place(main or "<unknown>", 1)
         """Where the program was last seen."""
+        self._places: dict[Place, Place] = {}
+        """Equal places are one object, for ever: who has one may go by its identity."""
         self._main = main
         self._users: dict[str, bool] = {}
         self._sources: dict[str, Source] = {}
@@ -101,13 +103,14 @@ class Places:
         known = self._user_code
         # As `running` and `spot`, spelled out: nothing here is done more often.
         while frame is not None:
-            users = known.get(id(frame.f_code))
-            if users is None:
-                users = self.is_users(frame.f_code)
-            if users and not (outside is not None and _initialises(frame, outside)):
-                spot = self._spots.get((id(frame.f_code), frame.f_lasti))
-                self.last = (self.spot(frame) if spot is None else spot).place
-                break
+            code = frame.f_code
+            number = id(code)
+            if number not in known:
+                self.is_users(code)
+            if known[number] and (outside is None or not _initialises(frame, outside)):
+                spot = self._spots.get((number, frame.f_lasti))
+                self.last = place = (self.spot(frame) if spot is None else spot)[0]
+                return place
             frame = frame.f_back
         return self.last
 
@@ -168,7 +171,8 @@ class Places:
             # A loop ends where the last call in its body ends, and starts before it.
             if call is not None and call.lineno <= line:
                 line, column = call.lineno, call.col_offset
-        return Spot(Place(code.co_filename, line, column), end)
+        place = Place(code.co_filename, line, column)
+        return Spot(self._places.setdefault(place, place), end)
 
 
 @lru_cache(maxsize=10_000)

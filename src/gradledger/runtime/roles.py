@@ -52,5 +52,7 @@ class Roles:
 
     def bury(self, role: str) -> frozenset[str]:
         """The names of those in this role that have gone."""
-        gone, self.gone = self.gone, []
+        gone: list[str] = []
+        while self.gone:  # others may go meanwhile
+            gone.append(self.gone.pop())
         return frozenset(name for name in gone if name.startswith(role))

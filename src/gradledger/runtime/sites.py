@@ -14,6 +14,10 @@ ALWAYS = 16
 """The first passes of a site are looked at closely, whatever they are."""
 
 
+RARELY = 8
+"""Of so many later passes one is looked at, as long as there is nothing to be seen."""
+
+
 class Token:
     """Lies in the last node of a loss's graph, and dies with it."""
 
@@ -43,6 +47,8 @@ class Site:
         self.fields: tuple[object, ...] = (None,)
         self.event: Backward
         """The latest event, and what it was made of."""
+        self.next_count = 1
+        """The pass whose graph is to be counted next."""
         self.alive: set[weakref.ref[Token]] = set()
         """Graphs of its losses that still exist."""
         self.walked: frozenset[Place] = frozenset()
@@ -63,6 +69,14 @@ class Site:
         """This pass's graph is walked: at first all are, then ever more rarely."""
         always = ALWAYS if retain or self.walked else 4
         self.next_walk = self.passes + 1 if self.passes < always else 2 * self.passes
+
+    def counts_now(self) -> bool:
+        """Is this pass's graph counted? Where none is kept, later ones are only now and then."""
+        if self.passes < self.next_count:
+            return False
+        if self.passes > ALWAYS and not self.alive:
+            self.next_count = self.passes + RARELY
+        return True
 
     def token(self, window: int) -> Token:
         """A new one, counted among the living until it dies."""

@@ -8,7 +8,7 @@ apart from the later ones, or a missing clear would never be certain: the first 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from gradledger.errors import GradledgerError
 from gradledger.ledger import (
@@ -23,13 +23,31 @@ from gradledger.ledger import (
 )
 from gradledger.ledger.cells import SATURATING
 from gradledger.ledger.events import Event
-from gradledger.static.program import Branch, Do, Forget, Loop, Program, Sequence
+from gradledger.static.program import (
+    Branch,
+    Call,
+    Do,
+    Exit,
+    Forget,
+    Leave,
+    Loop,
+    Program,
+    Require,
+    Sequence,
+    Tick,
+    Try,
+)
 
 Facts = frozenset[tuple[str, bool]]
 Path = tuple[Page, Facts]
 """One way to have come here: the page, and how the named conditions on the way were answered."""
 
 Paths = frozenset[Path]
+
+NO_PATHS: Paths = frozenset()
+
+INSIDE = ("break", "continue")
+"""Exits that no loop lets out."""
 
 Visit = tuple[str | int, ...]
 """Where in the program, and in each loop around it: the first round, or a later one."""
@@ -59,6 +77,10 @@ class Interpreter:
         )
         self._first_breach: dict[Fault, Breach] = {}
         self._outcomes = Outcomes(judge)
+        self._left: defaultdict[Exit, Paths] = defaultdict(frozenset)
+        """Paths on the way out of what is being run, by the kind of exit."""
+        self._breaking_off: set[Path] | None = None
+        """Inside a `try`: every path on which an exception can be raised in it."""
 
     def run(self, program: Program, paths: Paths = START) -> Paths:
         """Carry the paths through the program; returns those that reach its end."""
@@ -90,6 +112,8 @@ class Interpreter:
         return one_per_fault(found, yields_to or {})
 
     def _run(self, program: Program, paths: Paths, visit: Visit) -> Paths:
+        if not paths:
+            return paths
         match program:
             case Do(event):
                 return self._do(event, paths, visit)
@@ -99,12 +123,24 @@ class Interpreter:
                 return paths
             case Branch():
                 return self._branch(program, paths, visit)
-            case Loop(body):
-                return self._loop(body, paths, visit)
+            case Loop():
+                return self._loop(program, paths, visit)
             case Forget(condition):
+                return _without(paths, condition)
+            case Tick():
+                return frozenset(after for path in paths for after in _ticked(path, program))
+            case Leave(by):
+                self._left[by] |= paths
+                return NO_PATHS
+            case Call(body):
+                return self._call(body, paths, visit)
+            case Try():
+                return self._try(program, paths, visit)
+            case Require(cells):
                 return frozenset(
-                    (page, frozenset(f for f in facts if f[0] != condition))
-                    for page, facts in paths
+                    path
+                    for path in paths
+                    if any(cell.deposited for _, cell in path[0].among(cells))
                 )
 
     def _do(self, event: Event, paths: Paths, visit: Visit) -> Paths:
@@ -113,6 +149,8 @@ class Interpreter:
         if self._visits > self._most_visits:
             raise TooManyPaths(f"more than {self._most_visits} pages to follow, at {event.at}")
         after: set[Path] = set()
+        if self._breaking_off is not None:
+            self._breaking_off |= paths
         for path in paths:
             page, facts = path
             next_page, breaches, _ = self._outcomes.of(page, event)
@@ -137,12 +175,80 @@ class Interpreter:
             branch.orelse, no, (*visit, "else")
         )
 
-    def _loop(self, body: Program, paths: Paths, visit: Visit) -> Paths:
-        new = reached = self._run(body, paths, (*visit, "first"))
+    def _loop(self, loop: Loop, paths: Paths, visit: Visit) -> Paths:
+        outer, self._left = self._left, defaultdict(frozenset, self._left)
+        self._left["break"] = self._left["continue"] = NO_PATHS
+        ended = paths if loop.at_least == 0 else NO_PATHS
+        new, reached = self._round(loop, paths, (*visit, "first"))
+        ended |= reached if loop.at_least < 2 else NO_PATHS
+        new, reached = self._round(loop, new, (*visit, "second"))
+        ended |= reached
+        seen = new
         while new:
-            new = self._run(body, new, (*visit, "later")) - reached
-            reached |= new
-        return paths | reached
+            more, reached = self._round(loop, new, (*visit, "later"))
+            ended |= reached
+            new = more - seen
+            seen |= new
+        ended |= self._left["break"]
+        outer.update({by: left for by, left in self._left.items() if by not in INSIDE})
+        self._left = outer
+        return ended
+
+    def _round(self, loop: Loop, paths: Paths, visit: Visit) -> tuple[Paths, Paths]:
+        """Once through the body: the paths that go round again, and those that may leave."""
+        if loop.last is not None:
+            paths = _without(paths, loop.last)
+            paths = frozenset(
+                (page, facts | {(loop.last, answer)})
+                for page, facts in paths
+                for answer in (True, False)
+            )
+        after = self._run(loop.body, paths, visit) | self._left["continue"]
+        self._left["continue"] = NO_PATHS
+        if loop.last is None:
+            return after, after
+        ended = frozenset(path for path in after if (loop.last, False) not in path[1])
+        going_on = frozenset(path for path in after if (loop.last, True) not in path[1])
+        return going_on, _without(ended, loop.last)
+
+    def _call(self, body: Program, paths: Paths, visit: Visit) -> Paths:
+        outer = self._left["return"]
+        self._left["return"] = NO_PATHS
+        paths = self._run(body, paths, visit) | self._left["return"]
+        self._left["return"] = outer
+        return paths
+
+    def _try(self, program: Try, paths: Paths, visit: Visit) -> Paths:
+        outer, raised = self._breaking_off, self._left["raise"]
+        self._breaking_off = set(paths)
+        self._left["raise"] = NO_PATHS
+        after = self._run(program.body, paths, (*visit, "try"))
+        broken = frozenset(self._breaking_off) | after | self._left["raise"]
+        self._breaking_off = outer
+        self._left["raise"] = raised
+        if program.fault is not None:
+            broken = self._do(program.fault, broken, (*visit, "fault"))
+        return after | self._run(program.handler, broken, (*visit, "except"))
+
+
+def _ticked(path: Path, tick: Tick) -> Iterator[Path]:
+    """The path with each place in a window that can follow on its last one."""
+    page, facts = path
+    kept = frozenset(fact for fact in facts if fact[0] not in (tick.starts, tick.ends))
+    if not {(tick.ends, False), (tick.ends, True)} & facts or (tick.ends, True) in facts:
+        nexts = [(True, False)]
+    elif tick.long and (tick.starts, True) in facts:
+        nexts = [(False, False)]
+    else:
+        nexts = [(False, False), (False, True)]
+    for starts, ends in nexts:
+        yield page, kept | {(tick.starts, starts), (tick.ends, ends)}
+
+
+def _without(paths: Paths, condition: str) -> Paths:
+    return frozenset(
+        (page, frozenset(fact for fact in facts if fact[0] != condition)) for page, facts in paths
+    )
 
 
 def _assume(paths: Paths, condition: str, answer: bool) -> Paths:

@@ -1,0 +1,130 @@
+"""One check: finds the files, checks them, and sifts what was found."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gradledger.cli.settings import Settings
+from gradledger.ledger.findings import Finding
+from gradledger.ledger.values import Value, replace
+from gradledger.report.inspection import Inspection, NotChecked, Unknown
+from gradledger.report.paths import cell_of, shown
+from gradledger.static.running import Result, check_bytes, check_paths
+
+if TYPE_CHECKING:
+    from gradledger.cli.baseline import Entry
+    from gradledger.static.cache import Cache
+    from gradledger.static.sources import Trouble
+
+
+class Outcome(Value):
+    """What a check came to."""
+
+    inspection: Inspection
+    remarks: tuple[str, ...]
+    """What a person should know besides, a line each."""
+    incomplete: bool
+    """A file that was named could not be checked."""
+    entries: tuple[Entry, ...] = ()
+    """What the findings are known by in a baseline, where one is to be written."""
+
+
+class Gathered:
+    """What all files came to."""
+
+    def __init__(self) -> None:
+        self.files: list[str] = []
+        self.findings: list[Finding] = []
+        self.unknown: dict[Unknown, None] = {}
+        self.troubles: list[Trouble] = []
+        self.followed = 0
+
+    def take(self, path: str, result: Result) -> None:
+        """One more file."""
+        self.files.append(path)
+        self.findings += result.checked.findings
+        self.unknown.update((Unknown(*one), None) for one in result.checked.unknown)
+        self.troubles += result.troubles
+        self.followed += result.checked.followed
+
+
+def check(settings: Settings) -> Outcome:
+    """Checks what was asked for. Raises GradledgerError where that can't be done at all."""
+    begun = time.perf_counter()
+    gathered, stdin = Gathered(), None
+    if settings.stdin is not None:
+        stdin = sys.stdin.buffer.read() if sys.stdin is not None else b""
+        result = check_bytes(settings.stdin, stdin, roots=_roots(settings))
+        gathered.take(settings.stdin, result)
+        named = {settings.stdin}
+    else:
+        named = {path for path in settings.paths if not os.path.isdir(path)}
+        for path, result in _results(settings, named):
+            gathered.take(path, result)
+    outcome = Outcome(
+        Inspection(
+            subject=settings.stdin or " ".join(settings.paths),
+            unknown=tuple(sorted(gathered.unknown, key=_reading_order)),
+            not_checked=tuple(NotChecked(*trouble) for trouble in gathered.troubles),
+            files=len(gathered.files),
+            followed=gathered.followed,
+        ),
+        remarks=tuple(_troubles(gathered)),
+        incomplete=any(cell_of(trouble.path)[0] in named for trouble in gathered.troubles),
+    )
+    if gathered.findings or settings.baseline or settings.report_unused:
+        from gradledger.cli.judging import judged
+
+        outcome = judged(outcome, gathered, settings, stdin)
+    seconds = round(time.perf_counter() - begun, 3)
+    return replace(outcome, inspection=replace(outcome.inspection, seconds=seconds))
+
+
+def _results(settings: Settings, named: set[str]) -> Iterator[tuple[str, Result]]:
+    from gradledger.cli.progress import Progress
+    from gradledger.static.discovery import find
+
+    configured = settings.configured
+    files = find(settings.paths, exclude=configured.exclude, base=configured.folder)
+    with Progress("Checking") as progress:
+        yield from check_paths(
+            files,
+            roots=_roots(settings),
+            jobs=settings.jobs,
+            cache=_cache(settings, len(files)),
+            named=named,
+            progress=progress,
+        )
+
+
+def _cache(settings: Settings, files: int) -> Cache | None:
+    # One file is checked sooner than a cache is read.
+    if not settings.cache or files < 2:
+        return None
+    from gradledger.static.cache import Cache, folder_for
+
+    return Cache(folder_for(settings.paths[0]))
+
+
+def _roots(settings: Settings) -> tuple[str, ...]:
+    """Where the project's imports may start: what was named, the project's folder, and here."""
+    # The neighbours of standard input are those of the file whose text it is.
+    paths = settings.paths if settings.stdin is None else (settings.stdin,)
+    folders = [path if os.path.isdir(path) else os.path.dirname(path) for path in paths]
+    if settings.configured.path:
+        folders.append(settings.configured.folder)
+    return tuple(dict.fromkeys(folder or "." for folder in (*folders, ".")))
+
+
+def _reading_order(unknown: Unknown) -> tuple[str, int, str]:
+    return unknown.path, unknown.line, unknown.what
+
+
+def _troubles(gathered: Gathered) -> Iterator[str]:
+    for path, line, message in gathered.troubles:
+        place = f"{shown(path)}:{line}" if line else shown(path)
+        yield f"{place}: not checked: {message}"

@@ -1,0 +1,61 @@
+"""What becomes of the findings of a check: shown, ignored by a comment, or known before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradledger.cli.checking import Gathered, Outcome
+from gradledger.cli.comparing import compare
+from gradledger.cli.library import Library
+from gradledger.cli.settings import Settings
+from gradledger.cli.sifting import one_each, sift
+from gradledger.ledger.values import replace
+from gradledger.report.paths import shown
+from gradledger.static.sources import Source, from_bytes
+
+
+def judged(
+    outcome: Outcome, gathered: Gathered, settings: Settings, stdin: bytes | None
+) -> Outcome:
+    """The outcome with the findings in it, and what there is to say about the comments."""
+    library = _library(settings, stdin)
+    sifted = sift(one_each(gathered.findings), settings, library)
+    compared = compare(sifted.shown, settings, library, gathered.files)
+    inspection = replace(
+        outcome.inspection,
+        findings=compared.new,
+        sources=library.texts(compared.new),
+        suppressed=sifted.suppressed,
+        baselined=compared.known,
+        unshown=sifted.unshown,
+    )
+    comments = _comments(settings, library, gathered)
+    return replace(
+        outcome,
+        inspection=inspection,
+        remarks=(*outcome.remarks, *comments, *compared.remarks),
+        entries=compared.entries,
+    )
+
+
+def _library(settings: Settings, stdin: bytes | None) -> Library:
+    if settings.stdin is not None and stdin is not None:
+        source = from_bytes(settings.stdin, stdin)
+        if isinstance(source, Source):
+            return Library(source)
+    return Library()
+
+
+def _comments(settings: Settings, library: Library, gathered: Gathered) -> Iterator[str]:
+    """Ignores that do not say what was meant; on request, those that ignore nothing."""
+    if settings.report_unused:
+        for path in gathered.files:
+            library.comments(path)
+    for file, comments in library.read_comments():
+        told = [(mistake.line, mistake.message) for mistake in comments.mistakes]
+        if settings.report_unused:
+            unused = comments.unused(settings.kept)
+            told += [(ignore.line, "this ignore ignores nothing") for ignore in unused]
+        for line, message in sorted(told):
+            place = library.place(file, line)
+            yield f"{shown(place.path)}:{place.line}: {message}"

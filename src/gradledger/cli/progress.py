@@ -1,0 +1,46 @@
+"""A sign of life on long runs: on a screen only, after a second, and gone at the end."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+PATIENCE = 1.0
+"""Seconds that nobody minds."""
+
+
+class Progress:
+    """Call it with how many are done, of how many."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._begun = time.monotonic()
+        self._bar: Bar | None = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __call__(self, done: int, total: int) -> None:
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], completed=done, total=total)
+        elif done < total and time.monotonic() - self._begun > PATIENCE and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import Progress as Bar
+
+            self._bar = Bar(console=Console(stderr=True), transient=True)
+            self._bar.add_task(self._what, completed=done, total=total)
+            self._bar.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()

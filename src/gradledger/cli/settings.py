@@ -1,0 +1,112 @@
+"""What `gradledger check` was asked to do: its command line, over what the project's file says."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from gradledger.cli import configuration
+from gradledger.errors import OptionError
+from gradledger.ledger.values import Value
+
+
+class Settings(Value):
+    """All of it, made sense of."""
+
+    paths: tuple[str, ...]
+    stdin: str | None
+    """What standard input is called, where that is to be checked."""
+    kept: frozenset[str]
+    """The codes of the rules that are asked about."""
+    configured: configuration.Configuration
+    possible: bool
+    report_unused: bool
+    format: str
+    output: str | None
+    statistics: bool
+    unknown: bool
+    quiet: bool
+    fail_on: configuration.Level
+    exit_zero: bool
+    baseline: str | None
+    write_baseline: bool
+    jobs: int | None
+    cache: bool
+
+
+def settings_of(args: argparse.Namespace) -> Settings:
+    """Raises OptionError, or ConfigurationError, for what makes no sense."""
+    paths, stdin = _paths(args)
+    first = stdin if stdin is not None else paths[0]
+    configured = configuration.read(args.config) if args.config else configuration.nearest(first)
+    return Settings(
+        paths=paths,
+        stdin=stdin,
+        kept=_kept(args, configured),
+        configured=configured,
+        possible=bool(configured.possible) if args.possible is None else args.possible,
+        report_unused=args.report_unused_ignores,
+        format=args.format,
+        output=_output(args.output),
+        statistics=_statistics(args),
+        unknown=args.unknown,
+        quiet=args.quiet,
+        fail_on=args.fail_on or configured.fail_on or "warning",
+        exit_zero=args.exit_zero,
+        baseline=_baseline(args, configured),
+        write_baseline=args.write_baseline,
+        jobs=_jobs(args.jobs),
+        cache=not args.no_cache and stdin is None,
+    )
+
+
+def _paths(args: argparse.Namespace) -> tuple[tuple[str, ...], str | None]:
+    paths = tuple(args.paths) or (".",)
+    if "-" not in paths:
+        if args.stdin_filename is not None:
+            raise OptionError("--stdin-filename names what comes from standard input. Add -.")
+        return paths, None
+    if len(paths) > 1:
+        raise OptionError("- is standard input, and is checked alone. Leave out the other paths.")
+    return (), args.stdin_filename or "<stdin>"
+
+
+def _kept(args: argparse.Namespace, configured: configuration.Configuration) -> frozenset[str]:
+    from gradledger.rules.selection import codes
+
+    kept = codes(
+        select=args.select or configured.select,
+        ignore=args.ignore or configured.ignore,
+    )
+    if not kept:
+        raise OptionError("no rule is left of those selected. There is nothing to look for.")
+    return kept
+
+
+def _output(path: str | None) -> str | None:
+    if path is None:
+        return None
+    from gradledger.cli.delivery import check_output
+
+    return check_output(path, option="--output")
+
+
+def _statistics(args: argparse.Namespace) -> bool:
+    if args.statistics and args.format not in ("text", "concise"):
+        raise OptionError(f"--statistics is for people, and --format {args.format} for programs.")
+    return bool(args.statistics)
+
+
+def _baseline(args: argparse.Namespace, configured: configuration.Configuration) -> str | None:
+    path = args.baseline or configured.baseline
+    if args.write_baseline and path is None:
+        raise OptionError("--write-baseline needs to know where. Add --baseline FILE.")
+    if path is not None and os.path.isdir(path):
+        raise OptionError(f"the baseline {path} is a folder. Name a file in it.")
+    return path
+
+
+def _jobs(jobs: int | None) -> int | None:
+    if jobs is not None and jobs < 1:
+        raise OptionError(f"--jobs must be at least 1, got {jobs}.")
+    return jobs

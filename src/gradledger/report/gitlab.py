@@ -1,0 +1,47 @@
+"""A verdict as GitLab's code quality report: findings are shown in a merge request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradledger.ledger.findings import Finding
+from gradledger.ledger.verdict import Verdict
+from gradledger.report.as_json import whole
+from gradledger.report.fingerprints import Fingerprints
+from gradledger.report.inspection import Inspection
+from gradledger.report.paths import cell_of, in_checkout
+from gradledger.report.sources import Sources
+from gradledger.rules import Severity, find
+from gradledger.rules.explanation import sentence
+from gradledger.rules.ordering import ordered, severity
+
+_SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "minor", Severity.INFO: "info"}
+
+
+def document(verdict: Verdict | Inspection) -> list[dict[str, Any]]:
+    """One entry for each finding, worst first."""
+    prints = Fingerprints(Sources(verdict.sources))
+    return [
+        {
+            "description": whole(_told(finding)),
+            "check_name": finding.rule,
+            "fingerprint": prints.of(finding),
+            "severity": _SEVERITIES[severity(finding)],
+            "location": _location(finding),
+        }
+        for finding in ordered(verdict.findings)
+    ]
+
+
+def _told(finding: Finding) -> str:
+    rule = find(finding.rule)
+    cell = cell_of(finding.at.path)[1]
+    here = f"Cell {cell}, line {finding.at.line}" if cell else "Here"
+    return f"{rule.name}: {sentence(rule.says)} {here}: {finding.detail}. Fix: {rule.fix}."
+
+
+def _location(finding: Finding) -> dict[str, Any]:
+    path, cell = cell_of(finding.at.path)
+    # GitLab counts the lines of a notebook's file, and those of its code are not known.
+    line = 1 if cell else max(finding.at.line, 1)
+    return {"path": whole(in_checkout(path, "CI_PROJECT_DIR")), "lines": {"begin": line}}

@@ -1,0 +1,58 @@
+"""An inspection: all that a check of source has to say, ready to be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gradledger.ledger.findings import Finding
+from gradledger.ledger.places import Place
+from gradledger.ledger.values import Value
+
+
+class Unknown(Value):
+    """Code that could not be followed, and so was not judged."""
+
+    path: str
+    line: int
+    what: str
+    why: str
+
+
+class NotChecked(Value):
+    """A file that could not be read or parsed."""
+
+    path: str
+    line: int
+    why: str
+
+
+class Suppressed(Value):
+    """A finding that a comment in the source told to ignore."""
+
+    finding: Finding
+    by: Place
+    """Where the comment stands."""
+    reason: str
+
+
+class Inspection(Value):
+    """What was found in source, what was looked at, and what was left out."""
+
+    subject: str
+    """What was checked, as it was named: `src notebook.ipynb`."""
+    findings: tuple[Finding, ...] = ()
+    """Those to show, one per fault."""
+    sources: Mapping[str, str] = {}
+    """The text of each file, or cell of a notebook, that a finding points into."""
+    unknown: tuple[Unknown, ...] = ()
+    suppressed: tuple[Suppressed, ...] = ()
+    not_checked: tuple[NotChecked, ...] = ()
+    files: int = 0
+    """How many were looked at, those without gradients too."""
+    followed: int = 0
+    """Functions and scripts with gradients in them that were followed to their end."""
+    baselined: int = 0
+    """Findings that were there before: the baseline has them."""
+    unshown: int = 0
+    """Possible findings, which are shown on request."""
+    seconds: float = 0.0

@@ -1,0 +1,168 @@
+"""Remembers what came of checking each file, so that the second run only looks at dates.
+
+A result holds as long as the file, every file that was read or looked for to get it, and our own
+code are the same: by date and size, and where these differ, by content.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from gradledger.static.cache_files import load, save
+from gradledger.static.own_code import OwnCode
+from gradledger.static.results import IRRELEVANT, Result
+from gradledger.static.rows import result as result_of
+from gradledger.static.rows import row as row_of
+
+FOLDER = ".gradledger_cache"
+
+_TOO_FRESH = 2_000_000_000
+"""Nanoseconds. A file this young may change again without getting another date."""
+
+Stamp = tuple[int, int]
+"""The date of a file, in nanoseconds, and its size."""
+
+
+class Cache:
+    """One file in a folder of its own. A cache that can't be read or written is no cache."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._begun = time.time_ns()
+        self._code = OwnCode()
+        self._key: dict[str, Any] = {}
+        self._nothing: dict[str, list[int]] = {}
+        """Dates of files in which there are no gradients."""
+        self._hashed: dict[str, list[Any]] = {}
+        """Dates, and the hash that the file had then."""
+        self._checked: dict[str, list[Any]] = {}
+        """The hash of a file, what came of it, and the hashes of all that it depends on."""
+        self._now: dict[str, str | None] = {}
+        """The hashes of files in this run. None: it is not there."""
+        self._seen: set[str] = set()
+        self._changed = False
+
+    def open(self, *, roots: tuple[str, ...] = ()) -> None:
+        """Reads what is known from runs like this one: from here, with these roots of imports."""
+        try:
+            here = os.path.relpath(os.getcwd(), self._folder)
+        except (OSError, ValueError):  # a folder that is gone; another drive
+            here = ""
+        self._key = {"here": here, "roots": list(roots)}
+        content = load(self._folder, self._key) if here else None
+        if content is None or not self._code.is_that_of(content.get("code")):
+            return
+        try:
+            nothing, hashed, checked = content["nothing"], content["hashed"], content["checked"]
+            if isinstance(nothing, dict) and isinstance(hashed, dict) and isinstance(checked, dict):
+                self._nothing, self._hashed, self._checked = nothing, hashed, checked
+        except KeyError:
+            return
+
+    def find(self, path: str, stamp: Stamp) -> Result | None:
+        """What came of the file; None where that is not known, or no longer."""
+        self._seen.add(path)
+        date = self._nothing.get(path)
+        if date is not None:
+            return IRRELEVANT if date == [*stamp] else None
+        known = self._checked.get(path)
+        if known is None:
+            return None
+        try:
+            own, row, others = known
+            if self._hash(path) != own or any(self._hash(p) != h for p, h in others.items()):
+                return None
+            return result_of(row)
+        except (TypeError, ValueError, AttributeError):  # made by someone else
+            return None
+
+    def keep_nothing(self, path: str, stamp: Stamp) -> None:
+        """Remembers that there are no gradients in the file."""
+        if self._is_settled(stamp):
+            self._checked.pop(path, None)
+            self._nothing[path] = [*stamp]
+            self._changed = True
+
+    def keep(
+        self, path: str, stamp: Stamp, content: str, result: Result, others: Sequence[str]
+    ) -> None:
+        """Remembers what came of this content, and which others it depends on, there or not."""
+        self._nothing.pop(path, None)
+        self._checked.pop(path, None)
+        self._changed = True
+        if not self._is_settled(stamp) or not all(self._is_settled(stamp_of(p)) for p in others):
+            return
+        self._hashed[path] = [*stamp, content]
+        hashes = {other: self._hash(other) for other in others}
+        self._checked[path] = [content, row_of(result), hashes]
+
+    def save(self) -> None:
+        """Writes what is new. What is remembered of files that are gone is forgotten."""
+        if not self._changed or not self._key.get("here"):
+            return
+        self._changed = False
+        for table in (self._nothing, self._hashed, self._checked):
+            for path in [p for p in table if p not in self._seen and not os.path.exists(p)]:
+                del table[path]
+        content = {
+            "code": self._code.as_row(),
+            "nothing": self._nothing,
+            "hashed": self._hashed,
+            "checked": self._checked,
+        }
+        save(self._folder, self._key, content)
+
+    def _hash(self, path: str) -> str | None:
+        if path not in self._now:
+            self._now[path] = self._hashed_now(path)
+        return self._now[path]
+
+    def _hashed_now(self, path: str) -> str | None:
+        stamp = stamp_of(path)
+        if stamp is None:
+            return None
+        known = self._hashed.get(path)
+        if known is not None and known[:2] == [*stamp]:
+            return str(known[2])
+        try:
+            with open(path, "rb") as file:
+                found = hash_of(file.read())
+        except OSError:
+            return None
+        if self._is_settled(stamp):
+            self._hashed[path] = [*stamp, found]
+            self._changed = True
+        return found
+
+    def _is_settled(self, stamp: Stamp | None) -> bool:
+        return stamp is None or stamp[0] < self._begun - _TOO_FRESH
+
+
+def stamp_of(path: str) -> Stamp | None:
+    """Date and size of a file; None where there is none."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def hash_of(data: bytes) -> str:
+    """What tells two contents apart."""
+    from hashlib import blake2b
+
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def folder_for(start: str = ".") -> str:
+    """Where the cache belongs: beside the nearest pyproject.toml above `start`, or in here."""
+    at = os.path.abspath(start)
+    while not os.path.isfile(os.path.join(at, "pyproject.toml")):
+        above = os.path.dirname(at)
+        if above == at:
+            return os.path.join(os.path.abspath("."), FOLDER)
+        at = above
+    return os.path.join(at, FOLDER)

@@ -1,0 +1,26 @@
+"""What came of checking a file."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gradledger.ledger.findings import Finding
+
+
+class Unknown(NamedTuple):
+    """Code that could not be followed: it is counted, and never called clean."""
+
+    path: str
+    line: int
+    what: str
+    """The function, as a person would call it."""
+    why: str
+
+
+class Checked(NamedTuple):
+    """The findings of a file, certain and possible, and what in it is unknown."""
+
+    findings: tuple[Finding, ...] = ()
+    unknown: tuple[Unknown, ...] = ()
+    followed: int = 0
+    """Functions and scripts with gradients in them that were followed from beginning to end."""

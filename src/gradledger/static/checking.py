@@ -1,0 +1,73 @@
+"""Checks one file: source in, findings out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gradledger.ledger.findings import Finding
+from gradledger.ledger.places import Place
+from gradledger.ledger.values import replace
+from gradledger.rules import CATALOGUE, YIELDS_TO, judge
+from gradledger.static.checked import Checked, Unknown
+from gradledger.static.interpreter import Interpreter, TooManyPaths
+from gradledger.static.lowering.binding import Binding, TooManyOwners
+from gradledger.static.lowering.roots import DEPOSITS, Root, roots
+from gradledger.static.project import Project
+from gradledger.static.sources import Source, Trouble
+
+STOPS = frozenset(rule.code for rule in CATALOGUE if rule.stops)
+SEEN = frozenset(rule.code for rule in CATALOGUE if rule.seen_by.by_check)
+
+MOST_VISITS = 12_000
+
+
+def check_source(source: Source, project: Project) -> Checked:
+    """The laws that the file breaks, on every path that can be followed."""
+    if not DEPOSITS.search(source.text):
+        return Checked()
+    module = project.module(source)
+    if isinstance(module, Trouble):
+        return Checked()
+    found: list[Finding] = []
+    unknown: list[Unknown] = []
+    followed = 0
+    for root in roots(project, module):
+        findings, why = _judged(root)
+        found += findings
+        if why:
+            unknown.append(Unknown(root.at.path, root.at.line, root.what, why))
+        followed += why == ""
+    return Checked(_once_each(found), tuple(unknown), followed)
+
+
+def _judged(root: Root) -> tuple[tuple[Finding, ...], str | None]:
+    """The findings of a root, and why it is unknown; None where it has no gradients."""
+    if root.program is None:
+        return (), root.why
+    binding = Binding(root.program, root.optimizers, root.condition_names)
+    if not binding.worth_following:
+        return (), root.unknown[0][1] if root.unknown and DEPOSITS else None
+    interpreter = Interpreter(judge, stops=STOPS, most_visits=MOST_VISITS)
+    try:
+        interpreter.run(binding.program())
+    except TooManyPaths:
+        return (), "there are too many paths through it"
+    except TooManyOwners:
+        return (), "it has too many optimizers whose parameters are not known"
+    findings = interpreter.findings(YIELDS_TO)
+    why = root.unknown[0][1] if root.unknown else ""
+    return tuple(f for f in findings if f.rule in SEEN), why
+
+
+def _once_each(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """One per rule and line: the surest, however the code came there."""
+    best: dict[tuple[str, str, int], Finding] = {}
+    for finding in findings:
+        key = finding.rule, finding.at.path, finding.at.line
+        known = best.get(key)
+        if known is None or (known.certainty, finding.certainty) == ("possible", "certain"):
+            best[key] = finding
+    return tuple(best.values())
+
+
+__all__ = ["Place", "check_source", "replace"]

@@ -1,0 +1,393 @@
+"""Gives the effects of code their cells, once all optimizers are known.
+
+A cell here stands for the parameters of one model, or of one optimizer where nobody sees whose
+parameters it has. A backward surely reaches a cell, surely does not, or may: then both ways are
+followed, the same one in every round.
+"""
+
+from __future__ import annotations
+
+from gradledger.ledger.events import (
+    BY_HAND,
+    NO_CELLS,
+    Backward,
+    CellNames,
+    Clear,
+    Clip,
+    Declare,
+    Edit,
+    Event,
+    Own,
+    Read,
+    Replace,
+    Schedule,
+    Step,
+    Sync,
+    Traits,
+    Unscale,
+    Update,
+)
+from gradledger.ledger.values import replace
+from gradledger.static.lowering.blocks import NOTHING, conditions_in, events_in, sequence
+from gradledger.static.lowering.effects import (
+    Clears,
+    Clips,
+    Deposits,
+    Edits,
+    Effect,
+    Excuses,
+    HandsOver,
+    Reads,
+    Replaces,
+    Spends,
+    Unscales,
+)
+from gradledger.static.lowering.values import Keys, Optimizer
+from gradledger.static.program import (
+    Branch,
+    Call,
+    Do,
+    Forget,
+    Leave,
+    Loop,
+    Program,
+    Require,
+    Sequence,
+    Tick,
+    Try,
+)
+
+ALL = "parameters"
+"""The one cell, where there is one optimizer and its parameters are not known."""
+
+MOST_GUESSES = 3
+"""So many cells may or may not be reached by one backward; more is unknown."""
+
+
+class TooManyOwners(Exception):
+    """There are more optimizers with unknown parameters than can be followed."""
+
+
+class Binding:
+    """The cells of a program, and its events."""
+
+    def __init__(
+        self,
+        program: Program,
+        optimizers: dict[str, Optimizer],
+        condition_names: dict[str, set[str]],
+    ) -> None:
+        self._conditions = condition_names
+        effects = list(events_in(program))
+        self._deposits = [e for e in effects if isinstance(e, Deposits)]
+        named = {
+            e.optimizer
+            for e in effects
+            if isinstance(e, Effect) and e.optimizer and not isinstance(e, Excuses)
+        }
+        self._optimizers = {n: o for n, o in optimizers.items() if n in named}
+        self._spent = {e.optimizer for e in effects if isinstance(e, Spends) and e.optimizer}
+        by_hand = frozenset(
+            k for e in effects if isinstance(e, Spends) and not e.optimizer for k in e.keys
+        )
+        self._owned: dict[str, frozenset[str]] = {}
+        """The cells of each optimizer."""
+        self._unknown: set[str] = set()
+        """Cells that stand for an optimizer whose parameters are not known."""
+        self._single = len(self._optimizers) == 1 and not by_hand
+        for name, optimizer in self._optimizers.items():
+            if optimizer.keys is None:
+                cell = ALL if self._single else f"parameters of {name}"
+                self._owned[name] = frozenset({cell})
+                self._unknown.add(cell)
+            else:
+                self._owned[name] = self._with_parts(optimizer.keys, effects)
+        self._by_hand = by_hand
+        owned = frozenset().union(*self._owned.values(), by_hand)
+        self._leaves: CellNames = frozenset(
+            k
+            for e in effects
+            if isinstance(e, Reads | Clears | Edits) and not e.optimizer
+            for k in e.keys
+            if not any(_within(k, cell) or _within(cell, k) for cell in owned)
+        )
+        """Tensors that are no parameters, whose gradients the code looks at."""
+        self._cells: CellNames = owned
+        self._program = program
+        self._used = conditions_in(program)
+        always = [d.frozen for d in self._deposits]
+        self._never_free = frozenset(
+            c for c in owned if always and all(any(_within(c, k) for k in f) for f in always)
+        )
+        """Cells that seem frozen at each backward: who steps on them knows better."""
+
+    @property
+    def worth_following(self) -> bool:
+        """Is there a deposit, and somebody to spend it?"""
+        divides = any(d.weight.framework_divides for d in self._deposits)
+        return bool(self._deposits and self._cells) or divides
+
+    def program(self) -> Program:
+        """The program with events for effects, from an unknown past where that is so."""
+        prologue: list[Program] = []
+        if self._cells:
+            at = self._deposits[0].at
+            if self._optimizers:
+                at = next(iter(self._optimizers.values())).made_at
+            prologue.append(Do(Declare(at, self._cells, Traits())))
+        if self._leaves and self._cells:
+            prologue.append(Do(Declare(at, self._leaves, Traits(parameter=False))))
+        for name, optimizer in self._optimizers.items():
+            prologue.append(Do(Own(optimizer.made_at, name, self._owned[name])))
+        prologue += self._past()
+        return sequence([*prologue, self._bound(self._program)])
+
+    def _past(self) -> list[Program]:
+        """What may have happened before, to optimizers that come from outside."""
+        outside = [n for n, o in self._optimizers.items() if o.outside]
+        if not outside:
+            return []
+        cells = frozenset(c for n in outside for c in self._owned[n])
+        at = self._optimizers[outside[0]].made_at
+        stepped = [Do(Edit(at, cells, "assign"))]
+        stepped += [Do(Step(at, n)) for n in outside]
+        stepped += [Do(Clear(at, cells))]
+        past: Program = sequence(stepped)
+        if self._begins_in_the_middle(set(outside)):
+            past = Branch(past, Do(Edit(at, cells, "assign")), None)
+        return [Branch(past, NOTHING, None)]
+
+    def _begins_in_the_middle(self, outside: set[str]) -> bool:
+        """Is the first thing that happens a step or a clip, of what was deposited elsewhere?"""
+        for event in events_in(self._program):
+            if isinstance(event, Deposits | Clears):
+                return False
+            if isinstance(event, Spends | Clips | Unscales | Edits | Reads):
+                return True
+        return False
+
+    def _with_parts(self, keys: Keys, effects: list[Event]) -> frozenset[str]:
+        """The keys, and parts of them that are cleared, clipped or owned on their own."""
+        named = {
+            k
+            for e in effects
+            if isinstance(e, Clears | Clips | Edits | Replaces)
+            for k in e.keys
+        }
+        for other in self._optimizers.values():
+            named |= other.keys or set()
+        parts = {n for n in named if any(_within(n, k) and n != k for k in keys)}
+        by_hand = {
+            k for e in effects if isinstance(e, Clears) and not e.to_none for k in e.keys
+        }
+        # Who clears `model.weight.grad` and `model.bias.grad` by hand has named all there is.
+        whole = {k for k in keys if any(_within(p, k) and p != k for p in parts & by_hand)}
+        return (keys - whole) | parts
+
+    # Which cells
+
+    def _reached(self, reach: Keys) -> tuple[CellNames, CellNames]:
+        """The cells that a backward surely reaches, and those that it may."""
+        leaves = frozenset(
+            c for c in self._leaves if any(_within(r, c) or _within(c, r) for r in reach)
+        )
+        if leaves and reach == leaves:
+            return leaves, NO_CELLS
+        sure, maybe = self._reached_owned(reach)
+        return sure | leaves, maybe
+
+    def _reached_owned(self, reach: Keys) -> tuple[CellNames, CellNames]:
+        if self._single:
+            return self._cells, NO_CELLS
+        sure, maybe = set(), set()
+        for cell in self._cells - self._unknown:
+            if any(_within(r, cell) for r in reach):
+                sure.add(cell)
+            elif any(_within(cell, r) for r in reach):
+                maybe.add(cell)
+        maybe |= self._unknown
+        if len({n for n, cells in self._owned.items() if cells & maybe}) == 1 and not sure:
+            return frozenset(maybe), NO_CELLS
+        if not sure and not maybe:
+            maybe = set(self._cells)
+        return frozenset(sure), frozenset(maybe)
+
+    def _named(self, effect: Effect) -> tuple[CellNames, CellNames]:
+        """The cells that are surely meant, and those that may be."""
+        if effect.optimizer:
+            return self._owned.get(effect.optimizer, NO_CELLS), NO_CELLS
+        leaves = effect.keys & self._leaves
+        if leaves:
+            return leaves, NO_CELLS
+        if self._single:
+            only = next(iter(self._owned.values()))
+            if only & self._unknown:
+                return only, NO_CELLS
+            meant = frozenset(c for c in only if any(_within(c, k) for k in effect.keys))
+            # The only optimizer there is, and a name for its model that nobody can trace.
+            return (meant or (only if not _elsewhere(effect, only) else NO_CELLS)), NO_CELLS
+        sure = frozenset(
+            c for c in self._cells - self._unknown if any(_within(c, k) for k in effect.keys)
+        )
+        return sure, (frozenset(self._unknown) if not sure else NO_CELLS)
+
+    # Programs
+
+    def _bound(self, program: Program) -> Program:
+        match program:
+            case Do(event):
+                return self._event(event)
+            case Sequence(parts):
+                return sequence(self._bound(part) for part in parts)
+            case Branch(then, orelse, condition):
+                return Branch(self._bound(then), self._bound(orelse), condition)
+            case Loop(body, at_least, last):
+                return Loop(self._bound(body), at_least, last if last in self._used else None)
+            case Call(body):
+                return Call(self._bound(body))
+            case Try(body, handler, fault):
+                return Try(self._bound(body), self._bound(handler), fault)
+            case Forget(name):
+                texts = self._conditions.get(name, set()) | {name}
+                return sequence(Forget(t) for t in sorted(texts) if t in self._used)
+            case Tick(starts, ends):
+                return program if {starts, ends} & self._used else NOTHING
+            case _:
+                return program
+
+    def _event(self, event: Event) -> Program:
+        match event:
+            case Deposits():
+                return self._deposit(event)
+            case Spends():
+                return self._spend(event)
+            case Clears():
+                return self._clear(event)
+            case Clips():
+                cells, _ = self._named(event)
+                return Do(Clip(event.at, cells, event.changes)) if cells else NOTHING
+            case Edits():
+                cells, maybe = self._named(event)
+                if cells:
+                    return Do(Edit(event.at, cells, event.kind, event.factor))
+                return Do(Edit(event.at, maybe, "change")) if maybe else NOTHING
+            case Reads():
+                cells, maybe = self._named(event)
+                if not cells | maybe:
+                    return NOTHING
+                needed = event.needed and bool(cells)
+                return Do(Read(event.at, cells | maybe, needed and not self._vague(event)))
+            case Unscales():
+                return Do(Unscale(event.at, event.optimizer, event.scaler))
+            case Replaces():
+                return Do(Replace(event.at, event.keys & self._cells))
+            case Excuses():
+                cells, _ = self._named(event)
+                return Do(Read(event.at, cells)) if cells else NOTHING
+            case HandsOver():
+                return self._hand_over(event)
+            case Schedule():
+                return Do(event) if event.optimizer in self._optimizers else NOTHING
+            case Update():
+                return Do(event)
+            case _:
+                return Do(event)
+
+    def _vague(self, event: Effect) -> bool:
+        """Is it a guess that these cells are meant?"""
+        return bool(self._unknown)
+
+    def _deposit(self, event: Deposits) -> Program:
+        sure, maybe = self._reached(event.keys)
+        frozen = frozenset(
+            c for c in self._cells if any(_within(c, k) for k in event.frozen)
+        )
+        for cells in self._owned.values():
+            if cells <= frozen:
+                frozen -= cells & self._never_free
+        sure, maybe = sure - frozen, maybe - frozen
+        if len(maybe) > MOST_GUESSES:
+            raise TooManyOwners
+        return self._guessed(event, sure, sorted(maybe))
+
+    def _guessed(self, event: Deposits, sure: CellNames, maybe: list[str]) -> Program:
+        if not maybe:
+            if not sure and not event.weight.framework_divides:
+                return NOTHING
+            backward = Backward(
+                event.at,
+                sure,
+                event.weight,
+                event.scaler,
+                local=event.local is not None,
+                retain_graph=event.retains and len(self._deposits) == 1,
+                walks=event.walks,
+            )
+            if event.local is False:
+                return sequence([Do(backward), Do(Sync(event.at, sure))])
+            return Do(backward)
+        cell, rest = maybe[0], maybe[1:]
+        condition = f"{event.at.path}:{event.at.line} reaches {cell}"
+        return Branch(
+            self._guessed(event, sure | {cell}, rest), self._guessed(event, sure, rest), condition
+        )
+
+    def _spend(self, event: Spends) -> Program:
+        if not event.optimizer:
+            cells = frozenset(c for c in self._by_hand if any(_within(c, k) for k in event.keys))
+            return Do(Step(event.at, BY_HAND, cells)) if cells else NOTHING
+        step = Do(Step(event.at, event.optimizer, scaler=event.scaler))
+        if self._single:
+            return step
+        # Who steps is reached by some backward: that much is sure, whatever else is not.
+        return sequence([Require(self._owned[event.optimizer]), step])
+
+    def _clear(self, event: Clears) -> Program:
+        cells, maybe = self._named(event)
+        parts: list[Program] = []
+        if cells:
+            if event.needed and not self._vague(event):
+                parts.append(Do(Read(event.at, cells, needed=True)))
+            parts.append(Do(Clear(event.at, cells, event.to_none)))
+        for cell in sorted(maybe):
+            condition = f"{cell} are those of {', '.join(sorted(event.keys))}"
+            parts.append(
+                Branch(Do(Clear(event.at, frozenset({cell}), event.to_none)), NOTHING, condition)
+            )
+        return sequence(parts)
+
+    def _hand_over(self, event: HandsOver) -> Program:
+        cells = self._owned.get(event.optimizer, NO_CELLS)
+        if not cells:
+            return NOTHING
+        return sequence(
+            [
+                Do(Read(event.at, cells)),
+                Branch(
+                    Do(Clear(event.at, cells)),
+                    Branch(Do(Edit(event.at, cells, "assign")), NOTHING, None),
+                    None,
+                ),
+            ]
+        )
+
+
+def _within(key: str, whole: str) -> bool:
+    """Is the one a part of the other, or the same?"""
+    return key == whole or (
+        key.startswith(whole) and key[len(whole)] in ".["
+    )
+
+
+def _elsewhere(effect: Effect, owned: CellNames) -> bool:
+    """Is what is named surely something else than what the optimizer owns?"""
+    tops = {k.partition(".")[0] for k in owned}
+    return bool(effect.keys) and all(
+        any(_within(o, k) for o in owned) is False and "." not in k and k.partition(".")[0] not in (
+            tops
+        )
+        for k in effect.keys
+    )
+
+
+__all__ = ["Binding", "Leave", "TooManyOwners", "replace"]

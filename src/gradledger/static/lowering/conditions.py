@@ -1,0 +1,314 @@
+"""Conditions: which are the same, which are known, and which tell a window's beginning and end."""
+
+from __future__ import annotations
+
+import ast
+
+from gradledger.ledger.values import Value
+from gradledger.static.lowering.calls import Calls
+from gradledger.static.lowering.values import (
+    NONE,
+    Constant,
+    Count,
+    Gradients,
+    Items,
+    Known,
+    Optimizer,
+    Parameters,
+    Scaler,
+    Scheduler,
+    Thing,
+)
+
+
+class Ask(Value):
+    """A condition by name; None where it is no two times the same."""
+
+    name: str | None
+    positive: bool = True
+
+
+class Both(Value):
+    """`a and b`, or, negated, `a or b`."""
+
+    parts: tuple[Condition, ...]
+    all: bool
+
+
+Condition = bool | Ask | Both
+
+UNNAMED = Ask(None)
+
+
+class Conditions(Calls):
+    """What is asked in an `if`."""
+
+    def answer(self, test: ast.expr) -> bool | None:
+        """Whether a condition is surely true or false."""
+        asked = self.condition(test)
+        return asked if isinstance(asked, bool) else None
+
+    def condition(self, test: ast.expr, positive: bool = True) -> Condition:
+        """The condition that a test asks for."""
+        match test:
+            case ast.UnaryOp(ast.Not(), operand):
+                return self.condition(operand, not positive)
+            case ast.BoolOp(op, values):
+                parts = tuple(self.condition(value, positive) for value in values)
+                return _both(parts, isinstance(op, ast.And) == positive)
+            case ast.Compare(left, [op], [right]):
+                return self._compared(left, op, right, positive)
+            case ast.NamedExpr():
+                self.eval(test)
+                return UNNAMED
+            case ast.BinOp(op=ast.Mod()):
+                return self._window(test, ast.NotEq(), Constant.of(0), positive) or UNNAMED
+            case ast.Call():
+                return self._called_condition(test, positive)
+            case _:
+                return self._truth(self.eval(test), test, positive)
+
+    def _truth(self, value: Known, test: ast.expr, positive: bool) -> Condition:
+        match value:
+            case Constant(value=known):
+                return bool(known) is positive
+            case Gradients():
+                self.guarded = True
+                return positive
+            case Optimizer() | Scaler() | Scheduler() | Parameters():
+                return positive
+            case Items(values=values) if values:
+                return positive
+            case Thing(key=key) if key:
+                return self._named(key, {key}, positive)
+            case _:
+                return self._by_text(test, positive)
+
+    def _compared(
+        self, left: ast.expr, op: ast.cmpop, right: ast.expr, positive: bool
+    ) -> Condition:
+        b = self.eval(right)
+        if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mod):
+            window = self._window(left, op, b, positive)
+            if window is not None:
+                return window
+        a = self.eval(left)
+        for one, other in ((a, b), (b, a)):
+            if other == NONE and isinstance(op, ast.Is | ast.IsNot | ast.Eq | ast.NotEq):
+                missing = isinstance(op, ast.Is | ast.Eq)
+                return self._none(one, left if one is a else right, missing is positive)
+        if isinstance(a, Constant) and isinstance(b, Constant):
+            return _constants(a.value, op, b.value, positive)
+        if isinstance(a, Count) or isinstance(b, Count):
+            ended = self._last_round(a, left, op, b, right, positive)
+            if ended is not None:
+                return ended
+        negated = isinstance(op, ast.NotEq | ast.IsNot | ast.NotIn)
+        name = _OPPOSITES.get(type(op).__name__, type(op).__name__)
+        text = f"{self._text(a, left)} {name} {self._text(b, right)}"
+        names = self._variables(left) | self._variables(right)
+        if self._impure(left) or self._impure(right):
+            return UNNAMED
+        return self._named(text, names, positive is not negated)
+
+    def _none(self, value: Known, node: ast.expr, missing: bool) -> Condition:
+        """Is it None? Gradients that are looked at in a loop over parameters are there."""
+        match value:
+            case Constant():
+                return (value == NONE) is missing
+            case Gradients():
+                # To guard against None is to be careful, not to have a second path.
+                self.guarded = True
+                return not missing
+            case Optimizer(outside=False) | Items():
+                return not missing
+            case Optimizer() | Scaler() | Scheduler():
+                name = f"{value.name} is given"
+                return self._named(name, self._variables(node), not missing)
+            case Thing(key=key) if key:
+                if value.cls is not None or value.built or value.reach:
+                    return not missing
+                return self._named(f"{key} is given", {key}, not missing)
+            case _:
+                return UNNAMED
+
+    def _window(
+        self, left: ast.BinOp, op: ast.cmpop, right: Known, positive: bool
+    ) -> Condition | None:
+        """`(i + 1) % n == 0`: the last micro-batch of a window, or the first."""
+        counter, size = self.eval(left.left), self.eval(left.right)
+        if isinstance(op, ast.NotEq):
+            positive = not positive
+        elif not isinstance(op, ast.Eq):
+            return None
+        if isinstance(size, Constant) and size.value == 1:
+            return positive
+        if not isinstance(counter, Count):
+            if isinstance(counter, Constant) and isinstance(size, Constant):
+                return None
+            counter = Count("")
+        loop = self._loop_of(counter)
+        if loop is None:
+            return None
+        size_text = self._text(size, left.right)
+        known = 0
+        if isinstance(size, Constant) and isinstance(size.value, int):
+            known = size.value
+        if not counter.loop:
+            counted = self._text(counter, left.left)
+            group = f"{counted} % {size_text}"
+            loop.windows[group] = (f"{group} starts", f"{group} ends", known)
+            return Ask(f"{group} ends", positive)
+        group = f"rounds of {counter.loop} % {size_text}"
+        starts, ends = f"{group} starts", f"{group} ends"
+        loop.windows[group] = starts, ends, known
+        place = counter.plus - self._remainder(right, size, left.right)
+        if place == 0:
+            return Ask(starts, positive)
+        if place == 1:
+            return Ask(ends, positive)
+        return Ask(f"{group} + {place}", positive) if place > 1 else UNNAMED
+
+    def _remainder(self, right: Known, size: Known, size_node: ast.expr) -> int:
+        """`== 0` is 0, and `== n - 1` is -1: one before the next window."""
+        if isinstance(right, Constant) and isinstance(right.value, int):
+            if isinstance(size, Constant) and isinstance(size.value, int):
+                remainder = right.value % size.value if size.value else 0
+                return remainder - size.value if remainder == size.value - 1 else remainder
+            return right.value
+        return -1
+
+    def _loop_of(self, counter: Count):  # type: ignore[no-untyped-def]
+        for loop in reversed(self.loops):
+            if not counter.loop or loop.id == counter.loop:
+                return loop
+        return None
+
+    def _last_round(
+        self,
+        a: Known,
+        left: ast.expr,
+        op: ast.cmpop,
+        b: Known,
+        right: ast.expr,
+        positive: bool,
+    ) -> Condition | None:
+        """`i + 1 == len(loader)`: true in a loop's last round alone."""
+        counter, bound = (a, right) if isinstance(a, Count) else (b, left)
+        assert isinstance(counter, Count)
+        loop = self._loop_of(counter)
+        if loop is None or not counter.loop or loop.id != counter.loop:
+            return None
+        length = bound
+        offset = counter.plus
+        if isinstance(bound, ast.BinOp) and isinstance(bound.op, ast.Sub):
+            inner = self.eval(bound.right)
+            if isinstance(inner, Constant) and inner.value == 1:
+                length, offset = bound.left, offset + 1
+        if offset not in (1,) or not _is_length(length):
+            return None
+        smaller = isinstance(op, ast.Lt) if counter is a else isinstance(op, ast.Gt)
+        if isinstance(op, ast.Eq | ast.GtE | ast.LtE):
+            pass
+        elif isinstance(op, ast.NotEq) or smaller:
+            positive = not positive
+        else:
+            return None
+        loop.last = f"last round of {loop.id}"
+        return Ask(loop.last, positive)
+
+    def _called_condition(self, test: ast.Call, positive: bool) -> Condition:
+        value = self.eval(test)
+        if isinstance(value, Constant):
+            return bool(value.value) is positive
+        name = test.func.attr if isinstance(test.func, ast.Attribute) else getattr(
+            test.func, "id", ""
+        )
+        if name.startswith(("is_", "use_", "has", "isinstance", "should")) and not _changing(test):
+            return self._by_text(test, positive)
+        return UNNAMED
+
+    def _by_text(self, test: ast.expr, positive: bool) -> Condition:
+        if self._impure(test) and not isinstance(test, ast.Call):
+            return UNNAMED
+        text = f"{self.scope.id}{ast.unparse(test)}"
+        return self._named(text, self._variables(test), positive)
+
+    def _named(self, text: str, variables: set[str], positive: bool) -> Ask:
+        for variable in variables:
+            self.condition_names.setdefault(variable, set()).add(text)
+        return Ask(text, positive)
+
+    def _variables(self, node: ast.expr) -> set[str]:
+        found = set()
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Name):
+                found.add(self.scope.id + inner.id)
+            elif isinstance(inner, ast.Attribute):
+                value = self.eval_quietly(inner)
+                if isinstance(value, Thing) and value.key:
+                    found.add(value.key)
+        return found
+
+    def eval_quietly(self, node: ast.expr) -> Known:
+        """The value of names and attributes, which does nothing."""
+        if isinstance(node, ast.Name | ast.Attribute):
+            return self.eval(node) if not self._impure(node) else Thing()
+        return Thing()
+
+    def _text(self, value: Known, node: ast.expr) -> str:
+        match value:
+            case Constant():
+                return repr(value.value)
+            case Thing(key=key) if key:
+                return key
+            case _:
+                return f"{self.scope.id}{ast.unparse(node)}"
+
+    def _impure(self, node: ast.expr) -> bool:
+        return any(isinstance(inner, ast.Call) for inner in ast.walk(node))
+
+
+def _both(parts: tuple[Condition, ...], all: bool) -> Condition:
+    if any(part is (not all) for part in parts):
+        return not all
+    rest = tuple(part for part in parts if part is not all)
+    if not rest:
+        return all
+    return rest[0] if len(rest) == 1 else Both(rest, all)
+
+
+def _constants(a: object, op: ast.cmpop, b: object, positive: bool) -> Condition:
+    try:
+        match op:
+            case ast.Eq():
+                return (a == b) is positive
+            case ast.NotEq():
+                return (a != b) is positive
+            case ast.Gt():
+                return (a > b) is positive  # type: ignore[operator]
+            case ast.GtE():
+                return (a >= b) is positive  # type: ignore[operator]
+            case ast.Lt():
+                return (a < b) is positive  # type: ignore[operator]
+            case ast.LtE():
+                return (a <= b) is positive  # type: ignore[operator]
+    except TypeError:
+        pass
+    return UNNAMED
+
+
+def _is_length(node: ast.expr) -> bool:
+    """`len(loader)`, or a name for it."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "len"
+    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    lowered = name.lower()
+    return any(word in lowered for word in ("len", "num", "total", "batches", "n_", "size", "last"))
+
+
+def _changing(test: ast.Call) -> bool:
+    return bool(test.args) and not all(isinstance(a, ast.Name | ast.Attribute) for a in test.args)
+
+
+_OPPOSITES = {"NotEq": "Eq", "IsNot": "Is", "NotIn": "In"}

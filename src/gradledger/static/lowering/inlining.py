@@ -1,0 +1,213 @@
+"""Functions, followed where they are called."""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+from gradledger.ledger.values import replace
+from gradledger.static.lowering.blocks import acts
+from gradledger.static.lowering.expressions import Expressions
+from gradledger.static.lowering.joining import join
+from gradledger.static.lowering.state import DEEPEST, Scope
+from gradledger.static.lowering.values import (
+    NONE,
+    UNKNOWN,
+    ClassDef,
+    FunctionDef,
+    Imported,
+    Items,
+    Known,
+    Thing,
+)
+from gradledger.static.program import Call
+from gradledger.static.project import DOES, CALLS, MEMBER_CALLS, SUPER_CALLS, TOUCHES, Module
+
+
+class Arguments(NamedTuple):
+    """What a call hands over."""
+
+    positional: tuple[Known, ...] = ()
+    named: dict[str, Known] = {}  # noqa: RUF012 - never changed
+
+    def get(self, place: int, name: str) -> Known | None:
+        """An argument, by its place or its name."""
+        if place < len(self.positional):
+            return self.positional[place]
+        return self.named.get(name)
+
+    def values(self) -> list[Known]:
+        """All of them."""
+        return [*self.positional, *self.named.values()]
+
+
+class Inlining(Expressions):
+    """Calls of the project's own functions."""
+
+    backwards = 0
+    """How many backward passes the walk has met."""
+    no_sync_maybe = False
+    _interesting: dict[int, bool]
+
+    def call_function(self, function: FunctionDef, arguments: Arguments, node: ast.AST) -> Known:
+        """The function's result; what it does is written down here, where it is called."""
+        if not self.is_interesting(function):
+            return self._unfollowed(function, arguments, node)
+        self.inlined.add(id(function.node))
+        if id(function.node) in self.stack or len(self.stack) >= DEEPEST:
+            if DOES.search(function.module.text(function.node)):
+                self.note_unknown(node, "functions call each other without end")
+            return self._unfollowed(function, arguments, node)
+        if _is_generator(function.node):
+            if DOES.search(function.module.text(function.node)):
+                self.note_unknown(node, "a generator does things to gradients")
+            return UNKNOWN
+        scope = self.new_scope(
+            getattr(function.node, "name", "lambda"),
+            function.module,
+            parent=function.scope,
+            via=self.at(node),
+            node=function.node,
+        )
+        self.stack.append(id(function.node))
+        try:
+            body = self.block(lambda: self._enter(function, scope, arguments))
+        finally:
+            self.stack.pop()
+        if acts(body):
+            self.out.append(Call(body))
+        returned = scope.returned or [NONE]
+        value = returned[0]
+        for other in returned[1:]:
+            value = join(value, other)
+        return value
+
+    def _enter(self, function: FunctionDef, scope: Scope, arguments: Arguments) -> None:
+        with self.inside(scope):
+            self.bind_arguments(function, scope, arguments)
+            if isinstance(function.node, ast.Lambda):
+                scope.returned.append(self.eval(function.node.body))
+            else:
+                self.run(function.node.body)
+
+    def bind_arguments(self, function: FunctionDef, scope: Scope, arguments: Arguments) -> None:
+        """Gives the function's parameters their values."""
+        node = function.node
+        given = list(arguments.positional)
+        names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
+        if function.bound is not None and names and not _is_static(node):
+            given.insert(0, function.bound)
+            scope.self_value = function.bound
+        elif function.cls is not None and names and names[0] == "self" and not given:
+            scope.self_value = self.lookup("self")
+        scope.cls = function.cls
+        defaults = dict(zip(names[::-1], node.args.defaults[::-1], strict=False))
+        keyword_only = [a.arg for a in node.args.kwonlyargs]
+        defaults |= {
+            name: default
+            for name, default in zip(keyword_only, node.args.kw_defaults, strict=True)
+            if default is not None
+        }
+        for place, name in enumerate([*names, *keyword_only]):
+            full = scope.id + name
+            value: Known
+            if place < len(given) and place < len(names):
+                value = given[place]
+            elif name in arguments.named:
+                value = arguments.named[name]
+            elif name in defaults and "**" not in arguments.named:
+                value = self.in_module(function.module, defaults[name])
+                if not isinstance(defaults[name], ast.Constant):
+                    value = Thing(full)
+            else:
+                value = Thing(full)
+            if isinstance(value, Thing) and not value.key and not value.plain:
+                value = replace(value, key=full)
+            self.store[full] = value
+        if node.args.vararg:
+            self.store[scope.id + node.args.vararg.arg] = Items(tuple(given[len(names) :]))
+        if node.args.kwarg:
+            self.store[scope.id + node.args.kwarg.arg] = Thing(scope.id + node.args.kwarg.arg)
+
+    def instantiate(self, cls: ClassDef, arguments: Arguments, node: ast.AST) -> Known:
+        """An object of a class of the project."""
+        self._scope_count += 1
+        thing = Thing(f"{cls.node.name}#{self._scope_count}", cls=cls)
+        self.store[thing.key] = thing
+        init = self.method(cls, "__init__")
+        if init is not None:
+            self.call_function(replace(init, bound=thing), arguments, node)
+        return thing
+
+    def run(self, body: list[ast.stmt]) -> None:
+        """Walks through statements."""
+        raise NotImplementedError
+
+    def _unfollowed(self, function: FunctionDef, arguments: Arguments, node: ast.AST) -> Known:
+        """The result of a function that does nothing to gradients."""
+        if id(function.node) in self.stack:
+            return UNKNOWN
+        bound = (function.bound,) if function.bound is not None else ()
+        return self.computed(*bound, *arguments.values(), sure=False)
+
+    def is_interesting(self, function: FunctionDef) -> bool:
+        """Does it do anything to gradients, by itself or by what it calls?"""
+        known = self._interesting.get(id(function.node))
+        if known is None:
+            self._interesting[id(function.node)] = False  # for functions that call each other
+            known = self._looks_interesting(function)
+            self._interesting[id(function.node)] = known
+        return known
+
+    def _looks_interesting(self, function: FunctionDef) -> bool:
+        text = function.module.text(function.node)
+        if TOUCHES.search(text):
+            return True
+        called = set(CALLS.findall(text))
+        if "super()" in text and function.cls is not None:
+            start = function.bound.cls if isinstance(function.bound, Thing) else None
+            for name in called & set(SUPER_CALLS.findall(text)):
+                above = self.method(start or function.cls, name, after=function.cls)
+                if above is not None and self.is_interesting(above):
+                    return True
+        cls = function.bound.cls if isinstance(function.bound, Thing) else function.cls
+        for name in called:
+            found = self._called(name, function.module, cls)
+            if found is not None and self.is_interesting(found):
+                return True
+        for owner, name in MEMBER_CALLS.findall(text):
+            module = self.defined(function.module, owner)
+            if isinstance(module, Imported):
+                found = self._called(name, module.module, None)
+                if found is not None and self.is_interesting(found):
+                    return True
+        return False
+
+    def _called(self, name: str, module: Module, cls: ClassDef | None) -> FunctionDef | None:
+        if cls is not None:
+            method = self.method(cls, name)
+            if method is not None:
+                return method
+        found = self.defined(module, name)
+        if isinstance(found, ClassDef):
+            return self.method(found, "__init__")
+        return found if isinstance(found, FunctionDef) else None
+
+
+def _is_static(node: ast.AST) -> bool:
+    decorators = getattr(node, "decorator_list", [])
+    return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in decorators)
+
+
+def _is_generator(node: ast.AST) -> bool:
+    body = getattr(node, "body", None)
+    if not isinstance(body, list):
+        return False
+    todo: list[ast.AST] = list(body)
+    while todo:
+        inner = todo.pop()
+        if isinstance(inner, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(inner, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            todo.extend(ast.iter_child_nodes(inner))
+    return False

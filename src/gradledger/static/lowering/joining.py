@@ -1,0 +1,81 @@
+"""What a name stands for where two ways through the code meet."""
+
+from __future__ import annotations
+
+from gradledger.ledger.events import UNKNOWN_WEIGHT, Weight
+from gradledger.ledger.values import replace
+from gradledger.static.lowering.values import (
+    NONE,
+    UNKNOWN,
+    Constant,
+    Count,
+    Known,
+    Optimizer,
+    Parameters,
+    Scaler,
+    Scheduler,
+    Thing,
+    reach_of,
+)
+
+
+def joined(one: dict[str, Known], other: dict[str, Known]) -> dict[str, Known]:
+    """The names of both, each as it can be on either way."""
+    store = dict(one)
+    for name, value in other.items():
+        mine = store.get(name)
+        if mine is None:
+            store[name] = value
+        elif mine is not value and mine != value:
+            store[name] = join(mine, value)
+    return store
+
+
+def join(one: Known, other: Known) -> Known:
+    """One value that stands for both."""
+    if one == other:
+        return one
+    for a, b in ((one, other), (other, one)):
+        if b == NONE and isinstance(a, Thing | Optimizer | Scaler | Scheduler):
+            return a
+        if isinstance(a, Optimizer | Scaler | Scheduler) and isinstance(b, Thing | Constant):
+            return a
+    match one, other:
+        case Thing(), Thing():
+            return _things(one, other)
+        case Optimizer(), Optimizer() if one.name == other.name:
+            keys = None if one.keys is None or other.keys is None else one.keys | other.keys
+            return replace(one, keys=keys)
+        case Parameters(), Parameters():
+            return Parameters(one.keys | other.keys, one.of | other.of)
+        case (Count(), Count() | Constant()) | (Constant(), Count()):
+            return Count("")
+        case (Thing(), Constant() | Count()):
+            return replace(one, weight=UNKNOWN_WEIGHT, plain=one.plain)
+        case (Constant() | Count(), Thing()):
+            return replace(other, weight=UNKNOWN_WEIGHT, plain=other.plain)
+        case _:
+            reach = reach_of(one) | reach_of(other)
+            return Thing(reach=reach) if reach else UNKNOWN
+
+
+def _things(one: Thing, other: Thing) -> Thing:
+    if one.plain and other.plain:
+        return replace(one, key=one.key if one.key == other.key else "")
+    a, b = (one, other) if not one.plain else (other, one)
+    return replace(
+        a,
+        reach=one.reach | other.reach | ({b.key} if b.key and not b.plain else set()),
+        weight=_weights(one.weight, other.weight),
+        scaler=one.scaler if one.scaler == other.scaler else None,
+        kept=one.kept | other.kept,
+        carried=one.carried & other.carried if not (one.plain or other.plain) else frozenset(),
+        local=one.local and other.local,
+        sure=one.sure and other.sure,
+        cls=one.cls if one.cls == other.cls else None,
+        built=one.built if one.built == other.built else "",
+    )
+
+
+def _weights(one: Weight, other: Weight) -> Weight:
+    return one if one == other else UNKNOWN_WEIGHT

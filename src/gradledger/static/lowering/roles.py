@@ -1,0 +1,59 @@
+"""What a name is for, told by what the file does with it."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+Role = Literal["optimizer", "scheduler", "scaler", "model"]
+
+_METHOD = re.compile(
+    r"(\w+)(?:\[[^][]*\])?\s*\.\s*"
+    r"(zero_grad|step|parameters|named_parameters|train|eval|unscale_|update|scale|param_groups"
+    r"|load_state_dict|state_dict|no_sync|backward)\b"
+)
+_BACKWARD = re.compile(r"(\w+)\s*\.backward\(|(?:scale|backward)\(\s*(\w+)\s*\)")
+_STEPPED_BY_SCALER = re.compile(r"scaler\.(?:step|unscale_)\(\s*(?:\w+\.)*(\w+)")
+
+_OPTIMIZER = re.compile(r"(^|_)opt(im\w*|s)?($|_|\d|[A-Z])|optim|Opt($|[A-Z_])", re.IGNORECASE)
+_SCHEDULER = re.compile(r"sched|(^|_)lr($|_)|warmup|annealer|plateau", re.IGNORECASE)
+_SCALER = re.compile(r"scaler", re.IGNORECASE)
+_OTHERS = re.compile(
+    r"env|prof|bar|pbar|progress|timer|writer|logger|meter|sim|game|world|agent|clock|wandb|engine"
+    r"|ema|metric|mask|prun|tqdm|monitor|noise|eps|beta|temperature",
+    re.IGNORECASE,
+)
+
+
+class Uses:
+    """The methods that a file calls on each of its names, whatever they are attributes of."""
+
+    def __init__(self, text: str) -> None:
+        self._methods: dict[str, set[str]] = {}
+        for name, method in _METHOD.findall(text):
+            self._methods.setdefault(name, set()).add(method)
+        self.backwarded = {a or b for a, b in _BACKWARD.findall(text)}
+        """Names on which backward is called: each is surely a loss with its graph."""
+        self._stepped = set(_STEPPED_BY_SCALER.findall(text))
+
+    def of(self, name: str) -> set[str]:
+        """What is called on it."""
+        return self._methods.get(name, set())
+
+    def role(self, key: str) -> Role | None:
+        """What the thing that is reached by this key must be; None where that is not plain."""
+        name = re.sub(r"\[.*?\]", "", key).rpartition(".")[2].rpartition(":")[2]
+        methods = self.of(name)
+        if _SCALER.search(name) or "unscale_" in methods:
+            return "scaler"
+        if _SCHEDULER.search(name):
+            return "scheduler"
+        if name in self._stepped:
+            return "optimizer"
+        if {"zero_grad", "step"} <= methods and not methods & {"parameters", "backward"}:
+            return "optimizer"
+        if _OPTIMIZER.search(name) and not methods & {"parameters", "backward"}:
+            return "optimizer"
+        if methods & {"parameters", "named_parameters", "zero_grad", "eval"}:
+            return "model"
+        return None

@@ -1,0 +1,187 @@
+"""Where to begin: the script itself, and functions and methods that nobody here calls."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gradledger.ledger.events import Batch
+from gradledger.ledger.places import Place
+from gradledger.ledger.values import replace
+from gradledger.static.lowering.frameworks import Frameworks
+from gradledger.static.lowering.inlining import Arguments
+from gradledger.static.lowering.blocks import sequence
+from gradledger.static.lowering.state import TooMuchCode
+from gradledger.static.lowering.values import ClassDef, FunctionDef, Optimizer, Thing
+from gradledger.static.program import Do, Loop, Program
+from gradledger.static.project import Module, Project
+
+DEPOSITS = re.compile(r"backward\(|\.grad\b|accumulate_grad|gradient_accumulation")
+"""Without this there is nothing to follow in a file."""
+
+
+class Root(NamedTuple):
+    """A piece of code that is followed from its beginning to its end."""
+
+    what: str
+    at: Place
+    program: Program | None
+    """None where it could not be followed."""
+    optimizers: dict[str, Optimizer]
+    condition_names: dict[str, set[str]]
+    unknown: tuple[tuple[Place, str], ...]
+    why: str = ""
+
+
+class Walk(Frameworks):
+    """A walk through one root."""
+
+    def __init__(self, project: Project, module: Module, interesting: dict[int, bool]) -> None:
+        super().__init__(project, module)
+        self._interesting = interesting
+
+
+def roots(project: Project, module: Module) -> Iterator[Root]:
+    """All the roots of a file."""
+    return _Roots(project, module).all()
+
+
+class _Roots:
+    def __init__(self, project: Project, module: Module) -> None:
+        self._project = project
+        self._module = module
+        self._interesting: dict[int, bool] = {}
+        self._done: set[int] = set()
+        self._top = self._walk()
+
+    def _walk(self) -> Walk:
+        return Walk(self._project, self._module, self._interesting)
+
+    def all(self) -> Iterator[Root]:
+        yield self._script()
+        yield from self._functions()
+        for statement in list(self._module.definitions.values()):
+            if isinstance(statement, ast.ClassDef):
+                yield from self._methods(ClassDef(statement, self._module))
+
+    def _script(self) -> Root:
+        walk = self._top
+
+        def write() -> None:
+            walk.run(self._module.tree.body)
+
+        return self._followed(walk, "the script", self._module.tree, write)
+
+    def _functions(self) -> Iterator[Root]:
+        functions = [
+            d
+            for d in list(self._module.definitions.values())
+            if isinstance(d, ast.FunctionDef | ast.AsyncFunctionDef)
+            and DEPOSITS.search(self._module.text(d)) or (isinstance(d, ast.FunctionDef) and _calls_any(self._module.text(d)))
+        ]
+        text = "\n".join(self._module.lines)
+        functions.sort(key=lambda f: len(re.findall(rf"\b{f.name}\b", text)))
+        for node in functions:
+            if id(node) not in self._done:
+                yield self._function(node)
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Root:
+        walk = self._after_script()
+        function = FunctionDef(node, self._module, "")
+
+        def write() -> None:
+            walk.call_function(function, Arguments(), node)
+
+        return self._followed(walk, f"{node.name}()", node, write)
+
+    def _methods(self, cls: ClassDef) -> Iterator[Root]:
+        walk = self._top
+        found: dict[str, FunctionDef] = {}
+        for owner in reversed(walk.lineage(cls)):
+            for statement in owner.node.body:
+                if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+                    found[statement.name] = FunctionDef(
+                        statement, owner.module, walk.module_scope(owner.module), None, owner
+                    )
+        texts = {name: f.module.text(f.node) for name, f in found.items()}
+        if not any(DEPOSITS.search(text) for text in texts.values()):
+            return
+        everything = "\n".join(texts.values())
+        order = sorted(
+            (name for name in found if name not in ("__init__", "configure_optimizers")),
+            key=lambda name: len(re.findall(rf"self\.{name}\(", everything)),
+        )
+        for name in order:
+            method = found[name]
+            if id(method.node) in self._done or method.module is not self._module:
+                if method.module is self._module or not _overridden_calls(texts[name], cls):
+                    continue
+            if DEPOSITS.search(texts[name]) or _calls_any(texts[name]):
+                yield self._method(cls, method, name)
+
+    def _method(self, cls: ClassDef, method: FunctionDef, name: str) -> Root:
+        walk = self._after_script()
+        thing = Thing("self", cls=cls)
+        walk.store["self"] = thing
+
+        def write() -> None:
+            outer, walk.out = walk.out, []
+            init = walk.method(cls, "__init__")
+            if init is not None:
+                walk.call_function(replace(init, bound=thing), Arguments(), init.node)
+            walk.out = outer
+            _come_from_outside(walk)
+            walk.call_function(replace(method, bound=thing), Arguments(), method.node)
+            if name == "training_step" and walk.is_lightning(thing):
+                body = sequence(walk.out)
+                walk.out = [Loop(sequence([Do(Batch(walk.at(method.node))), body]))]
+
+        return self._followed(walk, f"{cls.node.name}.{name}()", method.node, write)
+
+    def _after_script(self) -> Walk:
+        """A walk that knows what the script has made; what it did to it is past."""
+        walk = self._walk()
+        walk.store = dict(self._top.store)
+        walk.scopes.update(
+            {id: scope for id, scope in self._top.scopes.items() if id != ""}
+        )
+        walk._scope_count = self._top._scope_count
+        walk.optimizers = dict(self._top.optimizers)
+        _come_from_outside(walk)
+        return walk
+
+    def _followed(self, walk: Walk, what: str, node: ast.AST, write) -> Root:  # type: ignore[no-untyped-def]
+        at = walk.at(node)
+        why = ""
+        program: Program | None = None
+        try:
+            program = walk.block(write)
+        except TooMuchCode as error:
+            why = str(error)
+        except RecursionError:
+            why = "it is nested too deeply"
+        self._done |= walk.inlined
+        return Root(
+            what, at, program, walk.optimizers, walk.condition_names, tuple(walk.unknown), why
+        )
+
+
+def _come_from_outside(walk: Walk) -> None:
+    """What was made before is as it was left: nobody knows by whom."""
+    for name, optimizer in list(walk.optimizers.items()):
+        walk.optimizers[name] = replace(optimizer, outside=True)
+    for name, value in list(walk.store.items()):
+        if isinstance(value, Optimizer):
+            walk.store[name] = replace(value, outside=True)
+
+
+def _calls_any(text: str) -> bool:
+    return bool(re.search(r"\.step\(|train|fit|epoch|optimi", text))
+
+
+def _overridden_calls(text: str, cls: ClassDef) -> bool:
+    """Does an inherited method call what this class defines?"""
+    own = {s.name for s in cls.node.body if isinstance(s, ast.FunctionDef)}
+    return any(f"self.{name}(" in text for name in own)

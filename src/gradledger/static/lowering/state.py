@@ -1,0 +1,262 @@
+"""What a walk through the code knows at one point: scopes, names, and the block being written."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from gradledger.errors import GradledgerError
+from gradledger.ledger.events import Event
+from gradledger.ledger.places import Place
+from gradledger.ledger.values import replace
+from gradledger.static.lowering.blocks import sequence
+from gradledger.static.lowering.joining import joined
+from gradledger.static.lowering.roles import Uses
+from gradledger.static.lowering.values import (
+    Items,
+    Known,
+    Optimizer,
+    Scaler,
+    Scheduler,
+    Thing,
+)
+from gradledger.static.program import Do, Forget, Program
+from gradledger.static.project import Module, Project
+
+MOST_STATEMENTS = 6_000
+"""So many are walked for one root: what takes more is unknown."""
+
+DEEPEST = 14
+"""So many calls inside of one another are followed."""
+
+Store = dict[str, Known]
+
+
+class TooMuchCode(GradledgerError):
+    """There is more code behind a function than is worth following: it is unknown."""
+
+
+class Scope:
+    """The names of one call of a function, or of a module."""
+
+    __slots__ = ("cls", "id", "module", "node", "parent", "returned", "self_value", "via")
+
+    def __init__(
+        self,
+        id: str,
+        module: Module,
+        *,
+        parent: str | None = None,
+        via: Place | None = None,
+        node: ast.AST | None = None,
+    ) -> None:
+        self.id = id
+        """In front of every name: empty for the root."""
+        self.module = module
+        self.parent = parent
+        """The scope that it was defined in."""
+        self.via = via
+        self.node = node
+        self.returned: list[Known] = []
+        self.self_value: Known | None = None
+        self.cls: object = None
+
+
+class LoopState:
+    """A loop that is being walked."""
+
+    __slots__ = ("assigned", "id", "last", "read", "windows")
+
+    def __init__(self, id: str) -> None:
+        self.id = id
+        self.assigned: dict[str, Place] = {}
+        self.read: set[str] = set()
+        """Names that were looked at before they were assigned in this round."""
+        self.windows: dict[str, tuple[str, str, int]] = {}
+        """Counters that close windows: the conditions for the first and the last micro-batch, and
+        the size, 0 where that does not stand in the source."""
+        self.last: str | None = None
+
+
+class State:
+    """Names and values, the block being written, and the bounds on all of it."""
+
+    def __init__(self, project: Project, module: Module) -> None:
+        self.project = project
+        self.store: Store = {}
+        self.scopes: dict[str, Scope] = {}
+        self.scope = self._open(Scope("", module))
+        self.out: list[Program] = []
+        self.loops: list[LoopState] = []
+        self.frozen: frozenset[str] = frozenset()
+        self.grad_enabled = True
+        self.local: bool | None = None
+        """Inside `no_sync`."""
+        self.accumulating = ""
+        """Inside `accelerator.accumulate`: the condition under which its optimizers act."""
+        self.optimizers: dict[str, Optimizer] = {}
+        self.scalers: dict[str, Scaler] = {}
+        self.stack: list[int] = []
+        """The functions that are being inlined, by identity."""
+        self.inlined: set[int] = set()
+        self.condition_names: dict[str, set[str]] = {}
+        """For each variable, the conditions that it decides."""
+        self.unknown: list[tuple[Place, str]] = []
+        self.statements = 0
+        self._scope_count = 0
+        self._uses: dict[str, Uses] = {}
+        self.rounds: int | None = None
+        """How often the loop goes round whose iterable was looked at last."""
+        self.guarded = False
+        """What follows has been asked whether there is a gradient."""
+
+    # Where
+
+    def at(self, node: ast.AST) -> Place:
+        """The place of a piece of code, with the calls that led to it."""
+        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        return Place(self.scope.module.path, line, column, self.scope.via)
+
+    def uses(self) -> Uses:
+        """What this file does with its names."""
+        module = self.scope.module
+        if module.path not in self._uses:
+            self._uses[module.path] = Uses("\n".join(module.lines))
+        return self._uses[module.path]
+
+    # Scopes
+
+    def _open(self, scope: Scope) -> Scope:
+        self.scopes[scope.id] = scope
+        return scope
+
+    def new_scope(
+        self, name: str, module: Module, *, parent: str | None, via: Place | None, node: ast.AST
+    ) -> Scope:
+        """A scope for a call."""
+        self._scope_count += 1
+        id = f"{name}#{self._scope_count}:"
+        return self._open(Scope(id, module, parent=parent, via=via, node=node))
+
+    @contextmanager
+    def inside(self, scope: Scope) -> Iterator[None]:
+        """Walks in another scope."""
+        outer, self.scope = self.scope, scope
+        try:
+            yield
+        finally:
+            self.scope = outer
+
+    # Names
+
+    def load(self, full: str) -> Known | None:
+        """What a name in the store stands for; loops take note of who looks."""
+        for loop in self.loops:
+            if full not in loop.assigned:
+                loop.read.add(full)
+        return self.store.get(full)
+
+    def bind(self, full: str, value: Known, node: ast.AST, shown: str) -> Known:
+        """Gives a name to a value, and the value its name, if it has none."""
+        match value:
+            case Thing(key="") if not value.plain:
+                value = replace(value, key=full)
+            case Optimizer(name=""):
+                value = self._register(replace(value, name=shown))
+            case Scaler(name=""):
+                value = replace(value, name=shown)
+            case Scheduler(name=""):
+                value = replace(value, name=shown)
+            case Items():
+                value = self._named_items(value, shown)
+        self.store[full] = value
+        for loop in self.loops:
+            loop.assigned[full] = self.at(node)
+        self.forget(full)
+        return value
+
+    def _named_items(self, items: Items, shown: str) -> Items:
+        """Optimizers in a list or dict are called by their place in it."""
+        values: list[Known] = []
+        for place, value in enumerate(items.values):
+            which = items.names[place] if items.names else place
+            name = f"{shown}[{which!r}]"
+            match value:
+                case Optimizer(name=""):
+                    value = self._register(replace(value, name=name))
+                case Scaler(name="") | Scheduler(name=""):
+                    value = replace(value, name=name)
+                case Items():
+                    value = self._named_items(value, name)
+            values.append(value)
+        return replace(items, values=tuple(values))
+
+    def _register(self, optimizer: Optimizer) -> Optimizer:
+        known = self.optimizers.get(optimizer.name)
+        if known is not None and known != optimizer:
+            if known.keys == optimizer.keys or known.outside or optimizer.keys is None:
+                # The same optimizer, made in two branches or once per epoch.
+                optimizer = replace(optimizer, made_at=known.made_at)
+            elif known.made_at != optimizer.made_at:
+                if known.keys is None:
+                    optimizer = replace(optimizer, made_at=known.made_at)
+                else:
+                    optimizer = replace(optimizer, keys=known.keys | (optimizer.keys or set()))
+        self.optimizers[optimizer.name] = optimizer
+        return optimizer
+
+    # Writing
+
+    def emit(self, event: Event) -> None:
+        """One more thing happens."""
+        self.out.append(Do(event))
+
+    def forget(self, variable: str) -> None:
+        """Conditions on this variable have to be asked again."""
+        self.out.append(Forget(variable))
+
+    def block(self, write: Callable[[], None]) -> Program:
+        """What `write` writes, as a block of its own."""
+        outer, self.out = self.out, []
+        try:
+            write()
+            return sequence(self.out)
+        finally:
+            self.out = outer
+
+    def note_unknown(self, node: ast.AST, why: str) -> None:
+        """Says that something here could not be followed."""
+        self.unknown.append((self.at(node), why))
+
+    def count_statement(self) -> None:
+        """Raises TooMuchCode where there is no end to it."""
+        self.statements += 1
+        if self.statements > MOST_STATEMENTS:
+            raise TooMuchCode("there is too much code behind it to follow")
+
+    # Joining
+
+    def both(self, one: Callable[[], None], other: Callable[[], None]) -> tuple[Program, Program]:
+        """Two ways to go on from here, as blocks; afterwards, names are what they are on both."""
+        before, frozen = dict(self.store), self.frozen
+        then = self.block(one)
+        after_then, frozen_then = self.store, self.frozen
+        self.store, self.frozen = before, frozen
+        orelse = self.block(other)
+        if _leaves(then):
+            return then, orelse
+        if _leaves(orelse):
+            self.store, self.frozen = after_then, frozen_then
+            return then, orelse
+        self.store = joined(after_then, self.store)
+        self.frozen = self.frozen & frozen_then
+        return then, orelse
+
+
+def _leaves(program: Program) -> bool:
+    from gradledger.static.program import Leave, Sequence
+
+    if isinstance(program, Sequence):
+        return bool(program.parts) and isinstance(program.parts[-1], Leave)
+    return isinstance(program, Leave)

@@ -1,0 +1,68 @@
+"""How much a loss counts: what arithmetic does to its reduction and divisor."""
+
+from __future__ import annotations
+
+import ast
+
+from gradledger.ledger.events import UNKNOWN_WEIGHT, Weight
+from gradledger.ledger.places import Place
+from gradledger.ledger.values import replace
+from gradledger.static.lowering.values import Constant, Known, Thing
+
+MEAN = Weight("mean", 1)
+SUM = Weight("sum", 1)
+
+
+def weight_of(value: Known) -> Weight:
+    """The weight of a loss; unknown for anything else."""
+    return value.weight if isinstance(value, Thing) else UNKNOWN_WEIGHT
+
+
+def divided(weight: Weight, by: Known, text: str, at: Place) -> Weight:
+    """The weight after a division."""
+    number = _number(by)
+    if number and isinstance(weight.divisor, int | float):
+        return replace(weight, divisor=weight.divisor * number, divided_at=at)
+    return replace(weight, divisor=number or text, divided_at=at)
+
+
+def multiplied(weight: Weight, by: Known, at: Place) -> Weight:
+    """The weight after a multiplication: by 0.25 it may be a division by 4."""
+    number = _number(by)
+    if number and isinstance(weight.divisor, int | float):
+        return replace(weight, divisor=weight.divisor / number, divided_at=at)
+    return replace(weight, divisor=None)
+
+
+def added(one: Weight, other: Weight) -> Weight:
+    """The weight of a sum of losses: that of an undivided mean, if one is among them."""
+    if one == other:
+        return one
+    for weight in (one, other):
+        if weight.reduction == "mean" and weight.divisor == 1:
+            return weight
+    return UNKNOWN_WEIGHT
+
+
+def of_reduction(keywords: dict[str, Known], default: Weight) -> Weight:
+    """The weight that a loss of torch's gets by its `reduction=`."""
+    given = keywords.get("reduction")
+    if given is None:
+        known = {"size_average", "reduce"} & keywords.keys()
+        return UNKNOWN_WEIGHT if known else default
+    if isinstance(given, Constant):
+        return {"mean": MEAN, "sum": SUM}.get(str(given.value), UNKNOWN_WEIGHT)
+    return UNKNOWN_WEIGHT
+
+
+def _number(value: Known) -> float | None:
+    if isinstance(value, Constant) and isinstance(value.value, int | float) and value.value:
+        return value.value
+    return None
+
+
+def operator_of(node: ast.BinOp | ast.AugAssign) -> str:
+    """`+`, `*`, `/` or another."""
+    return {"Add": "+", "Sub": "+", "Mult": "*", "Div": "/", "Mod": "%"}.get(
+        type(node.op).__name__, "?"
+    )

@@ -1,0 +1,66 @@
+"""Checks the bytes of one file. Whatever is in them, there is a result."""
+
+from __future__ import annotations
+
+from gradledger.static.checked import Checked, Unknown
+from gradledger.static.checking import check_source
+from gradledger.static.parsing import NotPython, tree
+from gradledger.static.project import Project
+from gradledger.static.results import Result
+from gradledger.static.seen import as_seen, trouble_as_seen
+from gradledger.static.sources import Source, Trouble, from_bytes, parse
+
+_WHOLE = "the whole file"
+
+
+def check_data(path: str, data: bytes, project: Project) -> Result:
+    """What the file breaks, with places as people see them."""
+    source = from_bytes(path, data)
+    if isinstance(source, Trouble):
+        return Result(troubles=(source,))
+    troubles: tuple[Trouble, ...] = ()
+    parsed = parse(source)
+    if isinstance(parsed, Trouble) and source.cells:
+        source, troubles = _without_broken_cells(source)
+        parsed = parse(source)
+    if isinstance(parsed, Trouble):
+        return Result(troubles=(*troubles, trouble_as_seen(parsed, source)))
+    return Result(as_seen(_followed(source, project), source), troubles)
+
+
+def broken(path: str, data: bytes) -> tuple[Trouble, ...]:
+    """Why the file is no Python, where it is none. It is parsed, and not followed."""
+    source = from_bytes(path, data)
+    if isinstance(source, Source):
+        parsed = parse(source)
+        if isinstance(parsed, Trouble) and source.cells:
+            return _without_broken_cells(source)[1] or (trouble_as_seen(parsed, source),)
+        return (parsed,) if isinstance(parsed, Trouble) else ()
+    return (source,)
+
+
+def _followed(source: Source, project: Project) -> Checked:
+    """What the checker says; a fault of its own is told, and never the end of the run."""
+    try:
+        return check_source(source, project)
+    except (RecursionError, MemoryError):
+        why = "its code is nested too deeply, or calls itself too often, to be followed"
+    except Exception as error:
+        told = " ".join(f"{type(error).__name__}: {error}".split())
+        why = f"gradledger has a bug: {told}. Please report it"
+    return Checked(unknown=(Unknown(source.path, 1, _WHOLE, why),))
+
+
+def _without_broken_cells(source: Source) -> tuple[Source, tuple[Trouble, ...]]:
+    """The notebook without the cells that are no Python, and what is wrong with each of these."""
+    lines = source.text.split("\n")
+    troubles = []
+    for cell in source.cells:
+        own = slice(cell.start - 1, cell.start - 1 + cell.lines)
+        try:
+            tree("\n".join(lines[own]), source.path)
+        except NotPython as error:
+            at = cell.start + max(error.line, 1) - 1
+            troubles.append(trouble_as_seen(Trouble(source.path, at, error.message), source))
+            lines[own] = [""] * cell.lines
+    return Source(source.path, "\n".join(lines), source.cells), tuple(troubles)

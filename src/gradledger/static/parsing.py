@@ -1,0 +1,46 @@
+"""Text to tree; and in plain words, why not."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import warnings
+
+_PYTHON_2 = (
+    "Missing parentheses in call to",
+    "multiple exception types must be parenthesized",
+    "leading zeros in decimal integer literals",
+    "invalid decimal literal",  # 10L
+    "inconsistent use of tabs",
+)
+
+
+class NotPython(Exception):
+    """The text has no tree. The message says why."""
+
+    def __init__(self, line: int, message: str) -> None:
+        super().__init__(message)
+        self.line = line
+        self.message = message
+
+
+def tree(text: str, path: str = "<unknown>") -> ast.Module:
+    """What `ast.parse` makes of it, without its warnings."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text, path)
+    except SyntaxError as error:
+        raise NotPython(error.lineno or 0, _syntax(error)) from None
+    except (RecursionError, MemoryError):
+        raise NotPython(0, "its code is nested more deeply than Python can read") from None
+    except ValueError as error:  # lone surrogates, and whatever else is no text
+        raise NotPython(0, f"it is not Python: {error}") from None
+
+
+def _syntax(error: SyntaxError) -> str:
+    said = error.msg or "invalid syntax"
+    if any(sign in said for sign in _PYTHON_2):
+        return f"it looks like Python 2, and only Python 3 is read: {said}"
+    version = ".".join(map(str, sys.version_info[:2]))
+    return f"it is not Python as {version} reads it: {said}"

@@ -1,0 +1,175 @@
+"""The files that belong together: what one imports from another."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterator
+
+from gradledger.static import sources
+from gradledger.static.sources import Source, Trouble
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr
+
+
+class Import:
+    """A name that stands for something in another file, or outside of the project."""
+
+    __slots__ = ("level", "module", "name")
+
+    def __init__(self, module: str, name: str = "", level: int = 0) -> None:
+        self.module = module
+        self.name = name
+        """What of the module; empty for the module itself."""
+        self.level = level
+        """How many dots a relative import begins with."""
+
+
+class Module:
+    """A file of the project: its tree, and what its top level defines."""
+
+    def __init__(self, source: Source, tree: ast.Module) -> None:
+        self.path = source.path
+        self.tree = tree
+        self.lines = source.text.splitlines()
+        self.definitions: dict[str, Definition | Import] = {}
+        for statement in _top_level(tree.body):
+            self._define(statement)
+
+    def _define(self, statement: ast.stmt) -> None:
+        match statement:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                self.definitions[statement.name] = statement
+            case ast.Import(names):
+                for alias in names:
+                    if alias.asname:
+                        self.definitions[alias.asname] = Import(alias.name)
+                    else:
+                        top = alias.name.partition(".")[0]
+                        self.definitions[top] = Import(top)
+            case ast.ImportFrom(module, names, level):
+                for alias in names:
+                    name = alias.asname or alias.name
+                    self.definitions[name] = Import(module or "", alias.name, level)
+            case ast.Assign([ast.Name(id=name)], ast.Constant() as value):
+                self.definitions[name] = value
+
+    def text(self, node: ast.AST) -> str:
+        """The lines that a statement or a function stands on."""
+        first, last = getattr(node, "lineno", 1), getattr(node, "end_lineno", None)
+        return "\n".join(self.lines[first - 1 : last])
+
+
+class Project:
+    """Finds other files of the project, and parses each at most once."""
+
+    def __init__(self, roots: tuple[str, ...] = ()) -> None:
+        self._roots = tuple(map(os.path.abspath, roots))
+        self._modules: dict[str, Module | None] = {}
+        self._asked: set[str] = set()
+
+    def module(self, source: Source) -> Module | Trouble:
+        """The file as a module of the project."""
+        key = os.path.abspath(source.path)
+        known = self._modules.get(key)
+        if known is not None:
+            return known
+        tree = sources.parse(source)
+        if isinstance(tree, Trouble):
+            return tree
+        known = self._modules[key] = Module(source, tree)
+        return known
+
+    def imported(self, by: Module, module: str, level: int = 0) -> Module | None:
+        """The file of the project that `import module` means in another one; None for no such."""
+        for path in _candidates(os.path.abspath(by.path), module, level, self._roots):
+            found = self._at(path)
+            if found is not None:
+                return found
+        return None
+
+    def submodule(self, of: Module, name: str) -> Module | None:
+        """The module `name` of a package."""
+        if os.path.basename(of.path) != "__init__.py":
+            return None
+        folder = os.path.dirname(os.path.abspath(of.path))
+        for path in _files_of(os.path.join(folder, name)):
+            found = self._at(path)
+            if found is not None:
+                return found
+        return None
+
+    def dependencies(self) -> tuple[str, ...]:
+        """Files that were asked for since this was last called, whether they were there or not."""
+        asked = tuple(sorted(self._asked))
+        self._asked.clear()
+        return asked
+
+    def _at(self, path: str) -> Module | None:
+        self._asked.add(path)
+        if path not in self._modules:
+            self._modules[path] = self._read(path)
+        return self._modules[path]
+
+    def _read(self, path: str) -> Module | None:
+        if not os.path.isfile(path):
+            return None
+        source = sources.read(path)
+        if isinstance(source, Trouble):
+            return None
+        tree = sources.parse(source)
+        return None if isinstance(tree, Trouble) else Module(source, tree)
+
+
+def _candidates(
+    by: str, module: str, level: int, roots: tuple[str, ...]
+) -> Iterator[str]:
+    parts = module.split(".") if module else []
+    if level:
+        folder = os.path.dirname(by)
+        for _ in range(level - 1):
+            folder = os.path.dirname(folder)
+        yield from _files_of(os.path.join(folder, *parts))
+        return
+    folder = os.path.dirname(by)
+    for _ in range(8):
+        yield from _files_of(os.path.join(folder, *parts))
+        top = folder in roots or os.path.exists(os.path.join(folder, ".git"))
+        parent = os.path.dirname(folder)
+        if top or parent == folder:
+            break
+        folder = parent
+    yield from _files_of(os.path.join(folder, "src", *parts))
+
+
+def _files_of(stem: str) -> tuple[str, str]:
+    return stem + ".py", os.path.join(stem, "__init__.py")
+
+
+def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a module, those inside of `if` and `try` too."""
+    for statement in body:
+        yield statement
+        match statement:
+            case ast.If(_, then, orelse):
+                yield from _top_level([*then, *orelse])
+            case ast.Try(inside, handlers, orelse, last):
+                yield from _top_level([*inside, *orelse, *last])
+                for handler in handlers:
+                    yield from _top_level(handler.body)
+            case ast.With(_, inside):
+                yield from _top_level(inside)
+
+
+TOUCHES = re.compile(
+    r"backward|zero_grad|\.step\(|\.grad\b|grad_norm|grad_value|unscale_|requires_grad|detach"
+    r"|optim|no_sync|scale_loss"
+)
+"""Words without which a function does nothing to gradients, nor makes anything that does."""
+
+CALLS = re.compile(r"(\w+)\s*\(")
+MEMBER_CALLS = re.compile(r"(\w+)\.(\w+)\s*\(")
+SUPER_CALLS = re.compile(r"super\([^)]*\)\.(\w+)\(")
+DOES = re.compile(r"backward\(|zero_grad\(|\.step\(")
+"""Words of functions that do something to gradients themselves."""

@@ -1,0 +1,109 @@
+"""The text of a file that is to be checked, and its tree; or why there is none."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from gradledger.static.decoding import Undecodable, decode
+
+if TYPE_CHECKING:
+    import ast
+
+
+class Trouble(NamedTuple):
+    """A file, or a cell of a notebook, that could not be read as Python. One line says why."""
+
+    path: str
+    line: int
+    """The first line is 1; 0 where it is the file as a whole."""
+    message: str
+    """What is the matter, and what to do; without the place, and without a full stop."""
+
+
+class Cell(NamedTuple):
+    """A code cell of a notebook, and where its lines stand in the joined text."""
+
+    number: int
+    """Counted from 1 over all cells of the notebook, as people see them."""
+    start: int
+    """The line of the joined text, from 1, that holds the cell's first line."""
+    lines: int
+
+
+class Source:
+    """The Python text of one file, under the path by which people know it.
+
+    Of a notebook, all code cells joined, with `cells` to find the way back; what is no Python in
+    them (magics, shell) is neutralised, and every line stays where it was.
+    """
+
+    __slots__ = ("_parsed", "cells", "path", "text")
+
+    def __init__(self, path: str, text: str, cells: tuple[Cell, ...] = ()) -> None:
+        self.path = path
+        self.text = text
+        self.cells = cells
+        self._parsed: ast.Module | Trouble | None = None
+
+    def locate(self, line: int) -> tuple[int, int]:
+        """The cell and the line in it that a line of the joined text stands for.
+
+        A plain file has no cells: its number is 0 and the line is the line.
+        """
+        if not self.cells:
+            return 0, line
+        for cell in reversed(self.cells):
+            if cell.start <= line:
+                return cell.number, line - cell.start + 1
+        return self.cells[0].number, 1
+
+
+def read(path: str) -> Source | Trouble:
+    """The file as Python text, whatever its encoding; a notebook as all its code."""
+    data = read_bytes(path)
+    return data if isinstance(data, Trouble) else from_bytes(path, data)
+
+
+def read_bytes(path: str) -> bytes | Trouble:
+    """All that is in the file."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        try:
+            # One call is enough for a file that is not written to just now.
+            data = os.read(descriptor, os.fstat(descriptor).st_size + 1)
+            parts = [data]
+            while data and (data := os.read(descriptor, 1 << 20)):
+                parts.append(data)
+        finally:
+            os.close(descriptor)
+    except (OSError, ValueError) as error:  # ValueError: a path that can't be, with a NUL in it
+        return Trouble(path, 0, f"it can't be read: {getattr(error, 'strerror', None) or error}")
+    return b"".join(parts)
+
+
+def from_bytes(path: str, data: bytes) -> Source | Trouble:
+    """As `read`, of a file whose bytes are at hand (standard input). `path` may be any name."""
+    if path.endswith(".ipynb"):
+        from gradledger.static.notebooks import NotANotebook, joined
+
+        try:
+            return Source(path, *joined(data))
+        except NotANotebook as error:
+            return Trouble(path, error.line, error.message)
+    try:
+        return Source(path, decode(data))
+    except Undecodable as error:
+        return Trouble(path, error.line, error.message)
+
+
+def parse(source: Source) -> ast.Module | Trouble:
+    """The source's tree. It is made once; warnings about the code are none of ours."""
+    if source._parsed is None:
+        from gradledger.static.parsing import NotPython, tree
+
+        try:
+            source._parsed = tree(source.text, source.path)
+        except NotPython as error:
+            source._parsed = Trouble(source.path, error.line, error.message)
+    return source._parsed

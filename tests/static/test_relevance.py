@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pytest
+
+from gradledger.static.relevance import relevant
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import torch\nloss.backward()",
+        "import torch\nloss.backward (retain_graph=True)",
+        "import torch\nopt.step()",
+        "import lightning as L\nself.manual_backward(loss)",
+        "from accelerate import Accelerator\naccelerator.backward(loss)",
+        "def clear(opt):\n    opt.zero_grad()",
+        "import pytorch_lightning\nscaler.step (opt)",
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_what_may_have_gradients_in_it_is_looked_at(text: str, encoding: str) -> None:
+    assert relevant(text.encode(encoding))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "import torch  # for backward compatibility",
+        "import torch\ny = model(x)",
+        "import gym\nenv.step(action)",
+        "import torch\ndef _conv_backward(x): pass",
+    ],
+)
+def test_what_can_have_none_is_not(text: str) -> None:
+    assert not relevant(text.encode())
