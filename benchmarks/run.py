@@ -10,6 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import (
     bench_audit,
+    bench_check,
     bench_ledger,
     bench_recording,
     bench_startup,
@@ -18,5 +19,12 @@ from benchmarks import (
 
 if __name__ == "__main__":
     print(f"Python {platform.python_version()}, {platform.machine()}, {platform.system()}")
-    for benchmark in (bench_startup, bench_ledger, bench_recording, bench_stepper, bench_audit):
+    for benchmark in (
+        bench_startup,
+        bench_check,
+        bench_ledger,
+        bench_recording,
+        bench_stepper,
+        bench_audit,
+    ):
         benchmark.main()

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
 import pytest
 
 import gradledger
+from gradledger.rules import find, programs
+
+GOOD = os.path.relpath(programs.good(find("GL101")).path)
 
 
 def test_the_exported_names_are_these() -> None:
@@ -59,6 +63,7 @@ def test_assert_window_equals_batch_is_itself() -> None:
         ["-m", "gradledger", "rule", "GL101"],
         ["-m", "gradledger", "rules", "--format", "json"],
         ["-m", "gradledger", "--version"],
+        ["-m", "gradledger", "check", GOOD],
     ],
     ids=" ".join,
 )
@@ -68,8 +73,15 @@ def test_torch_is_not_loaded_for(argv: list[str]) -> None:
     assert {name.split(".")[0] for name in loaded}.isdisjoint({"torch", "numpy"})
 
 
-def test_rich_is_not_loaded_where_nothing_is_coloured() -> None:
-    assert not any(name.startswith("rich") for name in _loaded_by(["-m", "gradledger", "rules"]))
+@pytest.mark.parametrize("argv", [["rules"], ["check", GOOD]], ids=" ".join)
+def test_rich_is_not_loaded_where_nothing_is_coloured(argv: list[str]) -> None:
+    assert not any(name.startswith("rich") for name in _loaded_by(["-m", "gradledger", *argv]))
+
+
+def test_checking_a_file_loads_no_more_than_it_needs() -> None:
+    heavy = {"json", "tempfile", "pathlib", "subprocess", "multiprocessing", "shutil", "tomllib"}
+    heavy |= {"dataclasses", "inspect", "difflib", "sqlite3", "textwrap", "tokenize"}
+    assert _loaded_by(["-m", "gradledger", "check", GOOD]).isdisjoint(heavy)
 
 
 def test_importing_the_package_loads_nothing_but_its_errors() -> None:

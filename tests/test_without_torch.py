@@ -15,6 +15,7 @@ import pytest
 import gradledger
 
 Bare = Callable[..., "subprocess.CompletedProcess[str]"]
+OURS = Path(gradledger.__file__).parent
 INSTALL = "pip install 'gradledger[torch]'"
 
 
@@ -22,7 +23,7 @@ INSTALL = "pip install 'gradledger[torch]'"
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Bare:
     """Runs Python without its site-packages (-S), but with a folder that has what we depend on."""
     site = tmp_path_factory.mktemp("site")
-    (site / "gradledger").symlink_to(Path(gradledger.__file__).parent)
+    (site / "gradledger").symlink_to(OURS)
     for package in _dependencies(distribution("gradledger")):
         for top in {file.parts[0] for file in package.files or () if file.parts[0] != ".."}:
             if not (site / top).exists():
@@ -83,7 +84,15 @@ def test_run_says_in_one_line_what_to_install(bare: Bare) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [["rules"], ["rule", "GL101"], ["--version"], ["--help"]], ids=" ".join
+    "command",
+    [
+        ["rules"],
+        ["rule", "GL101"],
+        ["--version"],
+        ["--help"],
+        ["check", "--no-cache", str(OURS / "cli")],
+    ],
+    ids=lambda command: command[0],
 )
 def test_what_needs_no_torch_works(command: list[str], bare: Bare) -> None:
     done = bare("-m", "gradledger", *command)

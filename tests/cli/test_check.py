@@ -168,7 +168,11 @@ def test_a_fault_that_is_met_from_several_files_is_one_finding(
         return Result(Checked((Finding("GL101", Place(path, 3), "does so", certainty),)))
 
     files(a=CLEAN, helper=FAULTY)
-    results = [("a.py", result("./helper.py", "possible")), ("h", result("helper.py", "certain"))]
+    absolute = str(Path("helper.py").resolve())
+    results = [
+        ("a.py", result(absolute, "possible")),
+        ("helper.py", result("helper.py", "certain")),
+    ]
     monkeypatch.setattr("gradledger.cli.checking.check_paths", lambda *_, **__: iter(results))
     assert check() == 1
     assert found(capsys) == ["helper.py:3 GL101"]

@@ -116,6 +116,12 @@ def test_excluded_patterns_count_from_their_base(here: Path) -> None:
     ]
 
 
+def test_what_is_excluded_is_not_brought_back_by_git(here: Path) -> None:
+    make("a.py", "b.py")
+    Path(".gitignore").write_text("!a.py\n")
+    assert find(["."], exclude=["a.py"]) == ["b.py"]
+
+
 def test_an_excluded_folder_with_a_dot_is_known_by_its_path(here: Path) -> None:
     make(".ci/tools/a.py", ".ci/b.py")
     assert find([".ci"], exclude=["/.ci/tools"]) == [".ci/b.py"]

@@ -82,7 +82,25 @@ def test_whole_files_of_python_stay_as_they_are(path: Path) -> None:
 
 
 pieces = st.sampled_from(
-    ["%", "%%", "!", "?", "=", " ", "\n", "\\", "'", '"""', "(", ")", "#", "time", "x", "bash", "\\\n"]
+    [
+        "%",
+        "%%",
+        "!",
+        "?",
+        "=",
+        " ",
+        "\n",
+        "\\",
+        "'",
+        '"""',
+        "(",
+        ")",
+        "#",
+        "time",
+        "x",
+        "bash",
+        "\\\n",
+    ]
 )
 
 

@@ -124,7 +124,9 @@ def test_a_pipe_that_is_named_is_read_to_its_end() -> None:
     assert source.text == "x = 1\ny = 2\n"
 
 
-@given(st.binary(max_size=80), st.sampled_from([b"", b"# coding: ", b"#coding=utf-8\n", b"\xff\xfe"]))
+@given(
+    st.binary(max_size=80), st.sampled_from([b"", b"# coding: ", b"#coding=utf-8\n", b"\xff\xfe"])
+)
 def test_no_bytes_break_it(data: bytes, start: bytes) -> None:
     for path in ("a.py", "a.ipynb"):
         source = from_bytes(path, start + data)

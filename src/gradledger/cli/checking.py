@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gradledger.cli.roots import roots
 from gradledger.cli.settings import Settings
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.values import Value, replace
@@ -46,6 +47,8 @@ class Gathered:
     def take(self, path: str, result: Result) -> None:
         """One more file."""
         self.files.append(path)
+        if not result.relevant and not result.troubles:  # as nearly all are
+            return
         self.findings += result.checked.findings
         self.unknown.update((Unknown(*one), None) for one in result.checked.unknown)
         self.troubles += result.troubles
@@ -58,7 +61,7 @@ def check(settings: Settings) -> Outcome:
     gathered, stdin = Gathered(), None
     if settings.stdin is not None:
         stdin = sys.stdin.buffer.read() if sys.stdin is not None else b""
-        result = check_bytes(settings.stdin, stdin, roots=_roots(settings))
+        result = check_bytes(settings.stdin, stdin, roots=roots([settings.stdin]))
         gathered.take(settings.stdin, result)
         named = {settings.stdin}
     else:
@@ -93,7 +96,7 @@ def _results(settings: Settings, named: set[str]) -> Iterator[tuple[str, Result]
     with Progress("Checking") as progress:
         yield from check_paths(
             files,
-            roots=_roots(settings),
+            roots=roots(settings.paths),
             jobs=settings.jobs,
             cache=_cache(settings, len(files)),
             named=named,
@@ -108,16 +111,6 @@ def _cache(settings: Settings, files: int) -> Cache | None:
     from gradledger.static.cache import Cache, folder_for
 
     return Cache(folder_for(settings.paths[0]))
-
-
-def _roots(settings: Settings) -> tuple[str, ...]:
-    """Where the project's imports may start: what was named, the project's folder, and here."""
-    # The neighbours of standard input are those of the file whose text it is.
-    paths = settings.paths if settings.stdin is None else (settings.stdin,)
-    folders = [path if os.path.isdir(path) else os.path.dirname(path) for path in paths]
-    if settings.configured.path:
-        folders.append(settings.configured.folder)
-    return tuple(dict.fromkeys(folder or "." for folder in (*folders, ".")))
 
 
 def _reading_order(unknown: Unknown) -> tuple[str, int, str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gradledger.cli.checking import Gathered, Outcome
 from gradledger.cli.comparing import compare
 from gradledger.cli.library import Library
+from gradledger.cli.naming import as_given
 from gradledger.cli.settings import Settings
 from gradledger.cli.sifting import one_each, sift
 from gradledger.ledger.values import replace
@@ -19,7 +20,8 @@ def judged(
 ) -> Outcome:
     """The outcome with the findings in it, and what there is to say about the comments."""
     library = _library(settings, stdin)
-    sifted = sift(one_each(gathered.findings), settings, library)
+    findings = one_each(as_given(gathered.findings, gathered.files))
+    sifted = sift(findings, settings, library)
     compared = compare(sifted.shown, settings, library, gathered.files)
     inspection = replace(
         outcome.inspection,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 1.0
 """Seconds that nobody minds."""
+INTERVAL = 0.1
 
 
 class Progress:
@@ -19,22 +20,26 @@ class Progress:
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._begun = time.monotonic()
+        self._due = time.monotonic() + PATIENCE
         self._bar: Bar | None = None
 
     def __enter__(self) -> Progress:
         return self
 
     def __call__(self, done: int, total: int) -> None:
-        if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], completed=done, total=total)
-        elif done < total and time.monotonic() - self._begun > PATIENCE and sys.stderr.isatty():
+        now = time.monotonic()
+        if now < self._due or done >= total or not sys.stderr.isatty():
+            return
+        if self._bar is None:
             from rich.console import Console
             from rich.progress import Progress as Bar
 
-            self._bar = Bar(console=Console(stderr=True), transient=True)
+            # It draws when it is told to: a thread of its own would not outlive a fork.
+            self._bar = Bar(console=Console(stderr=True), transient=True, auto_refresh=False)
             self._bar.add_task(self._what, completed=done, total=total)
             self._bar.start()
+        self._due = now + INTERVAL
+        self._bar.update(self._bar.task_ids[0], completed=done, total=total, refresh=True)
 
     def __exit__(
         self,

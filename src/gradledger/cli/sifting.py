@@ -11,6 +11,7 @@ from gradledger.cli.settings import Settings
 from gradledger.ledger.findings import Finding
 from gradledger.report.inspection import Suppressed
 from gradledger.rules import find
+from gradledger.static.gitignore import FOLDER
 from gradledger.static.seen import file_and_cell
 
 
@@ -27,7 +28,7 @@ def one_each(findings: Iterable[Finding]) -> list[Finding]:
     best: dict[tuple[str, str, int, int], Finding] = {}
     for finding in findings:
         at = finding.at
-        key = finding.rule, os.path.normpath(at.path), at.line, at.column
+        key = finding.rule, at.path, at.line, at.column
         if key not in best or (best[key].certainty, finding.certainty) == ("possible", "certain"):
             best[key] = finding
     return list(best.values())
@@ -81,5 +82,5 @@ def _way(file: str, folder: str) -> list[str]:
         steps = os.path.relpath(file, folder).split(os.sep)
     except ValueError:  # another drive
         return []
-    above = ["/".join(steps[: n + 1]) + "/" for n in range(len(steps) - 1)]
+    above = ["/".join(steps[: n + 1]) + FOLDER for n in range(len(steps) - 1)]
     return [*above, "/".join(steps)]

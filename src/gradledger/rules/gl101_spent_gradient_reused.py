@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradledger.ledger import Breach, Law, Page
-from gradledger.ledger.events import Step
+from gradledger.ledger.events import BY_HAND, Step
 from gradledger.rules.evidence import NEVER_CLEARED, counted, deposited, spent, total
 from gradledger.rules.rule import Rule, SeenBy, Severity
 
@@ -15,6 +15,8 @@ def broken(page: Page, step: Step) -> Iterator[Breach]:
     for names, cell in page.spent_by(step):
         # A frozen parameter with an old gradient is GL604: a clear is not its cure.
         stale = [h for h in cell.holdings if step.optimizer in h.spent_by]
+        if step.optimizer == BY_HAND and not cell.fresh:
+            continue  # a line search: other lengths of one step, along one gradient
         if stale and not cell.traits.frozen:
             old = total(stale)
             detail = (

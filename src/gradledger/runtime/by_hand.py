@@ -74,7 +74,7 @@ class ByHand:
 
         def get(tensor: Tensor) -> Tensor | None:
             grad: Tensor | None = real(tensor)
-            if grad is None or id(getframe(1).f_code) in foreign:
+            if id(getframe(1).f_code) in foreign or grad is None:
                 return grad
             frame = _caller()
             if self._is_users(frame) and self._listening(journal):

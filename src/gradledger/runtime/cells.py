@@ -196,10 +196,17 @@ class Cells:
         grads = [None if (leaf := ref()) is None else grad_of(leaf) for ref in self._refs]
         return grads, [None if grad is None else (id(grad), grad._version) for grad in grads]
 
-    def see(self, slots: Slots) -> None:
-        """The gradients in these slots were changed by a call that is told."""
-        for slot, state in zip(slots, self.states(slots), strict=True):
-            self.seen[slot] = state
+    def see(self, leaves: list[Tensor], slots: Slots) -> None:
+        """Look at the gradients of these leaves, which are in these slots."""
+        states = [
+            None if (grad := grad_of(leaf)) is None else (id(grad), grad._version)
+            for leaf in leaves
+        ]
+        if self._all is not None and slots == self._all[0]:
+            self.seen = states
+        else:
+            for slot, state in zip(slots, states, strict=True):
+                self.seen[slot] = state
 
     def states(self, slots: Slots) -> list[State]:
         """What the gradients in these slots look like now."""

@@ -72,7 +72,7 @@ class Clips:
         if len(slots) != len(leaves):
             journal.meet(leaves, at)
             slots = cells.slots_of(leaves)
-        cells.see(slots)
+        cells.see(leaves, slots)
         names = cells.names_of(slots)
         journal.post(journal.made(Clip, at, names, not isinf(float(limit))))
         if given_to is not None and self._is_used(at, given_to):

@@ -16,7 +16,7 @@ from gradledger.ledger.events import Batch, EpochEnd
 from gradledger.runtime.backwards import Backwards
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.patches import Function, Patches, definers
-from gradledger.runtime.unfailing import unfailing
+from gradledger.runtime.unfailing import survive, unfailing
 
 
 class Loaders:
@@ -78,11 +78,13 @@ class Loaders:
         finally:
             fetching.depth = depth
         if not depth:
-            self._drawn(batches, sys._getframe(1))
+            try:
+                self._drawn(batches, sys._getframe(1).f_back)
+            except Exception as error:
+                survive(self.journal, error)
         return batch
 
-    @unfailing
-    def _drawn(self, batches: Iterator[Any], frame: FrameType) -> None:
+    def _drawn(self, batches: Iterator[Any], frame: FrameType | None) -> None:
         going = self._going.get(id(batches))
         if going is None or going.ref() is not batches:
             self._begun(batches)

@@ -6,7 +6,6 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from types import ModuleType
 from typing import Any
 
 from torch import Tensor
@@ -25,7 +24,7 @@ from gradledger.runtime.journal import Journal
 from gradledger.runtime.patches import Function, Patches
 from gradledger.runtime.precision import Precision
 from gradledger.runtime.unfailing import unfailing
-from gradledger.runtime.variables import variables
+from gradledger.runtime.variables import spelled
 
 
 class Known:
@@ -162,19 +161,6 @@ class Optimizers:
     def _grown(self, optimizer: Optimizer) -> None:
         self.known(optimizer)
 
-    def _spelled(self, optimizer: Optimizer) -> str:
-        """The variable or attribute that holds it, where that can be told."""
-        for frame in self.journal.places.frames(sys._getframe()):
-            for variable, value in variables(frame).items():
-                if value is optimizer and variable != "self":
-                    return variable
-                attributes = getattr(value, "__dict__", None)
-                if type(attributes) is dict and not issubclass(type(value), ModuleType):
-                    for name, part in list(attributes.items()):
-                        if part is optimizer:
-                            return f"{variable}.{name}"
-        return ""
-
     @property
     def spelled(self) -> dict[str, str]:
         """For each optimizer that has stepped, what the program calls it."""
@@ -189,12 +175,13 @@ class Optimizers:
         journal = self.journal
         if journal.asleep or is_compiling() or journal.work.hushed:
             return None
-        at = journal.arrive(sys._getframe(2))  # behind the guard of `unfailing`
+        # Behind the guard of `unfailing`, and torch's wrapper round each `step`.
+        at = journal.arrive(sys._getframe(2).f_back)
         if journal.work.depth:
             self.backwards.tell_so_far()
         known = self.known(optimizer)
         if known.spelled is None:
-            known.spelled = self._spelled(optimizer)
+            known.spelled = spelled(optimizer, journal.places.frames(sys._getframe()))
         step = Stepping(known, optimizer, at)
         if known.deposits is not self.backwards.latest:
             # Who freezes a parameter, or thaws it, changes what a backward reaches.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import sys
-from types import FrameType
+from collections.abc import Iterable
+from types import FrameType, ModuleType
 
 _ASKING = {"locals", "vars", "dir", "eval", "exec"}
 
@@ -22,3 +23,17 @@ def variables(frame: FrameType) -> dict[str, object]:
     if is_copy and frame.f_trace is None and not _ASKING.intersection(frame.f_code.co_names):
         seen.clear()
     return found
+
+
+def spelled(wanted: object, frames: Iterable[FrameType]) -> str:
+    """The variable or attribute of these frames that holds it, where that can be told."""
+    for frame in frames:
+        for variable, value in variables(frame).items():
+            if value is wanted and variable != "self":
+                return variable
+            attributes = getattr(value, "__dict__", None)
+            if type(attributes) is dict and not issubclass(type(value), ModuleType):
+                for name, part in list(attributes.items()):
+                    if part is wanted:
+                        return f"{variable}.{name}"
+    return ""

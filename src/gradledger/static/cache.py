@@ -6,16 +6,17 @@ code are the same: by date and size, and where these differ, by content.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gradledger.static.cache_files import load, save
-from gradledger.static.own_code import OwnCode
+from gradledger.static.hashing import hash_of
 from gradledger.static.results import IRRELEVANT, Result
-from gradledger.static.rows import result as result_of
-from gradledger.static.rows import row as row_of
+
+if TYPE_CHECKING:
+    from gradledger.static.own_code import OwnCode
 
 FOLDER = ".gradledger_cache"
 
@@ -32,7 +33,7 @@ class Cache:
     def __init__(self, folder: str) -> None:
         self._folder = folder
         self._begun = time.time_ns()
-        self._code = OwnCode()
+        self._code: OwnCode | None = None
         self._key: dict[str, Any] = {}
         self._nothing: dict[str, list[int]] = {}
         """Dates of files in which there are no gradients."""
@@ -47,13 +48,20 @@ class Cache:
 
     def open(self, *, roots: tuple[str, ...] = ()) -> None:
         """Reads what is known from runs like this one: from here, with these roots of imports."""
+        from gradledger.static.cache_files import load
+        from gradledger.static.own_code import OwnCode
+
+        self._code = OwnCode()
         try:
             here = os.path.relpath(os.getcwd(), self._folder)
         except (OSError, ValueError):  # a folder that is gone; another drive
             here = ""
         self._key = {"here": here, "roots": list(roots)}
         content = load(self._folder, self._key) if here else None
-        if content is None or not self._code.is_that_of(content.get("code")):
+        try:
+            if content is None or not self._code.is_that_of(content.get("code")):
+                return
+        except OSError:  # we are in an archive, and can't look at ourselves
             return
         try:
             nothing, hashed, checked = content["nothing"], content["hashed"], content["checked"]
@@ -75,7 +83,9 @@ class Cache:
             own, row, others = known
             if self._hash(path) != own or any(self._hash(p) != h for p, h in others.items()):
                 return None
-            return result_of(row)
+            from gradledger.static.rows import result
+
+            return result(row)
         except (TypeError, ValueError, AttributeError):  # made by someone else
             return None
 
@@ -95,25 +105,25 @@ class Cache:
         self._changed = True
         if not self._is_settled(stamp) or not all(self._is_settled(stamp_of(p)) for p in others):
             return
+        from gradledger.static.rows import row
+
         self._hashed[path] = [*stamp, content]
         hashes = {other: self._hash(other) for other in others}
-        self._checked[path] = [content, row_of(result), hashes]
+        self._checked[path] = [content, row(result), hashes]
 
     def save(self) -> None:
         """Writes what is new. What is remembered of files that are gone is forgotten."""
-        if not self._changed or not self._key.get("here"):
+        if not self._changed or not self._key.get("here") or self._code is None:
             return
+        from gradledger.static.cache_files import save
+
         self._changed = False
         for table in (self._nothing, self._hashed, self._checked):
             for path in [p for p in table if p not in self._seen and not os.path.exists(p)]:
                 del table[path]
-        content = {
-            "code": self._code.as_row(),
-            "nothing": self._nothing,
-            "hashed": self._hashed,
-            "checked": self._checked,
-        }
-        save(self._folder, self._key, content)
+        tables = {"nothing": self._nothing, "hashed": self._hashed, "checked": self._checked}
+        with contextlib.suppress(OSError):
+            save(self._folder, self._key, {"code": self._code.as_row(), **tables})
 
     def _hash(self, path: str) -> str | None:
         if path not in self._now:
@@ -148,13 +158,6 @@ def stamp_of(path: str) -> Stamp | None:
     except (OSError, ValueError):
         return None
     return found.st_mtime_ns, found.st_size
-
-
-def hash_of(data: bytes) -> str:
-    """What tells two contents apart."""
-    from hashlib import blake2b
-
-    return blake2b(data, digest_size=16).hexdigest()
 
 
 def folder_for(start: str = ".") -> str:

@@ -11,19 +11,19 @@ from gradledger.rules import CATALOGUE, YIELDS_TO, judge
 from gradledger.static.checked import Checked, Unknown
 from gradledger.static.interpreter import Interpreter, TooManyPaths
 from gradledger.static.lowering.binding import Binding, TooManyOwners
-from gradledger.static.lowering.roots import DEPOSITS, Root, roots
+from gradledger.static.lowering.roots import DEPOSITS, RELEVANT, TORCH, Root, roots
 from gradledger.static.project import Project
 from gradledger.static.sources import Source, Trouble
 
 STOPS = frozenset(rule.code for rule in CATALOGUE if rule.stops)
 SEEN = frozenset(rule.code for rule in CATALOGUE if rule.seen_by.by_check)
 
-MOST_VISITS = 12_000
+MOST_VISITS = 30_000
 
 
 def check_source(source: Source, project: Project) -> Checked:
     """The laws that the file breaks, on every path that can be followed."""
-    if not DEPOSITS.search(source.text):
+    if not (RELEVANT.search(source.text) and TORCH.search(source.text)):
         return Checked()
     module = project.module(source)
     if isinstance(module, Trouble):
@@ -54,7 +54,7 @@ def _judged(root: Root) -> tuple[tuple[Finding, ...], str | None]:
         return (), "there are too many paths through it"
     except TooManyOwners:
         return (), "it has too many optimizers whose parameters are not known"
-    findings = interpreter.findings(YIELDS_TO)
+    findings = interpreter.findings(YIELDS_TO, options=binding.options)
     why = root.unknown[0][1] if root.unknown else ""
     return tuple(f for f in findings if f.rule in SEEN), why
 

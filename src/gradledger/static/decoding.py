@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 _BOM = b"\xef\xbb\xbf"
 _WIDE = (
     (b"\xff\xfe\0\0", "UTF-32"),
@@ -11,8 +9,8 @@ _WIDE = (
     (b"\xff\xfe", "UTF-16"),
     (b"\xfe\xff", "UTF-16"),
 )
-_COOKIE = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-_NO_CODE = re.compile(rb"[ \t\f]*(?:#|\r?$)")
+_COOKIE = rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)"
+_NO_CODE = rb"[ \t\f]*(?:#|\r?$)"
 
 
 class Undecodable(Exception):
@@ -48,11 +46,16 @@ def decode(data: bytes) -> str:
 
 def _declared(data: bytes) -> str | None:
     """The encoding that a comment in one of the first two lines names (PEP 263)."""
-    for line in data[:1000].split(b"\n", 2)[:2]:
-        cookie = _COOKIE.match(line)
+    lines = data[:1000].split(b"\n", 2)[:2]
+    if not any(b"coding" in line for line in lines):
+        return None
+    import re
+
+    for line in lines:
+        cookie = re.match(_COOKIE, line)
         if cookie:
             return cookie[1].decode("ascii", "replace")
-        if not _NO_CODE.match(line):
+        if not re.match(_NO_CODE, line):
             return None
     return None
 

@@ -7,11 +7,8 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradledger.static.processes import Died, spread
 from gradledger.static.relevance import relevant
 from gradledger.static.results import IRRELEVANT, Result
-from gradledger.static.rows import result as result_of
-from gradledger.static.rows import row as row_of
 from gradledger.static.sources import Trouble, read_bytes
 
 if TYPE_CHECKING:
@@ -29,7 +26,6 @@ _NOTHING_IN_IT = -1
 class Done(NamedTuple):
     """A file is done."""
 
-    number: int
     result: Result
     hash: str = ""
     """Of the content that was checked. Empty where the result must not be remembered."""
@@ -41,65 +37,76 @@ class FileWork:
     """The files of a run, and what is done to each of them."""
 
     def __init__(
-        self, files: Sequence[str], *, roots: tuple[str, ...], named: frozenset[str]
+        self,
+        files: Sequence[str],
+        *,
+        roots: tuple[str, ...],
+        named: frozenset[str],
+        hashes: bool,
     ) -> None:
         self.files = files
         self.roots = roots
         self.named = named
         """These are parsed whatever is in them."""
+        self._hashes = hashes
+        """Whether to say what the content was: for those who remember."""
         self._project: Project | None = None
         self._remembered = 0
 
-    def done(self, items: Sequence[int], *, jobs: int) -> Iterator[Done]:
+    def done(self, items: Sequence[int], *, jobs: int) -> Iterator[tuple[int, Done]]:
         """Does these, in up to so many processes: a look at each first, then those that need it."""
         left = []
         size = 0
-        looks = _each(items, self._look, jobs=jobs if len(items) >= _LOOKS_THAT_PAY else 1)
-        for index, seen in looks:
-            if isinstance(seen, int) and seen != _NOTHING_IN_IT:
+        pays = len(items) >= _LOOKS_THAT_PAY
+        for index, seen in self._each(items, self._look, jobs=jobs if pays else 1):
+            if not isinstance(seen, int):
+                yield index, seen
+            elif seen == _NOTHING_IN_IT:
+                yield index, Done(IRRELEVANT)
+            else:
                 left.append(index)
                 size += seen
-            elif seen == _NOTHING_IN_IT:
-                yield Done(index, IRRELEVANT)
-            else:
-                yield self._told(index, seen)
         if not left:
             return
         import gradledger.static.one_file  # noqa: F401 - before the processes part, once for all
 
         left.sort()
-        pays = size >= _BYTES_THAT_PAY and len(left) > 1
-        for index, answer in _each(left, self._check, jobs=jobs if pays else 1):
-            yield self._told(index, answer)
+        pays = size >= _BYTES_THAT_PAY
+        for index, done in self._each(left, self._check, jobs=jobs if pays else 1):
+            assert isinstance(done, Done)
+            yield index, done
 
-    def _look(self, index: int) -> Any:
+    def _look(self, index: int) -> int | Done:
         """The size of a file that must be checked, or nothing in it, or what is wrong with it."""
         path = self.files[index]
         data = read_bytes(path)
         if isinstance(data, Trouble):
-            return ["", row_of(Result(troubles=(data,))), []]
+            return Done(Result(troubles=(data,)))
         if relevant(data):
             return len(data)
         if path not in self.named:
             return _NOTHING_IN_IT
         from gradledger.static.one_file import broken
 
-        return ["", row_of(Result(troubles=broken(path, data), relevant=False)), []]
+        return Done(Result(troubles=broken(path, data), relevant=False))
 
-    def _check(self, index: int) -> Any:
-        from gradledger.static.cache import hash_of
+    def _check(self, index: int) -> Done:
         from gradledger.static.one_file import check_data
 
         path = self.files[index]
         data = read_bytes(path)
         if isinstance(data, Trouble):
-            return ["", row_of(Result(troubles=(data,))), []]
+            return Done(Result(troubles=(data,)))
         project = self._project_for(len(data))
         # Trees are large and hold no cycles: to look through them again and again for garbage
         # would take a third of the time, and find nothing.
         with _no_collection():
             result = check_data(path, data, project)
-        return [hash_of(data), row_of(result), list(project.dependencies())]
+        if not self._hashes:
+            return Done(result)
+        from gradledger.static.hashing import hash_of
+
+        return Done(result, hash_of(data), project.dependencies())
 
     def _project_for(self, size: int) -> Project:
         """The project, as it is known from the files before; anew when it has grown too large."""
@@ -111,13 +118,45 @@ class FileWork:
             self._remembered = size
         return self._project
 
-    def _told(self, index: int, answer: Any) -> Done:
-        if isinstance(answer, Died):
-            how = f"by signal {answer.signal}" if answer.signal else "without a word"
-            why = f"the process that checked it was ended {how}; is there enough memory?"
-            return Done(index, Result(troubles=(Trouble(self.files[index], 0, why),)))
-        found, row, others = answer
-        return Done(index, result_of(row), found, tuple(others))
+    def _each(
+        self, items: Sequence[int], work: Callable[[int], int | Done], *, jobs: int
+    ) -> Iterator[tuple[int, int | Done]]:
+        if jobs == 1 or len(items) < 2:
+            for item in items:
+                yield item, work(item)
+            return
+        from gradledger.static.processes import Died, spread
+
+        # Neighbours share what they import. Few enough that nobody waits long for the last ones.
+        at_once = max(1, min(64, len(items) // (jobs * 16)))
+        packed = spread(items, lambda item: _packed(work(item)), jobs=jobs, at_once=at_once)
+        for item, answer in packed:
+            if isinstance(answer, Died):
+                yield item, _lost(self.files[item], answer.signal)
+            else:
+                yield item, _unpacked(answer)
+
+
+def _packed(answer: int | Done) -> Any:
+    if isinstance(answer, int):
+        return answer
+    from gradledger.static.rows import row
+
+    return [row(answer.result), answer.hash, answer.others]
+
+
+def _unpacked(answer: Any) -> int | Done:
+    if isinstance(answer, int):
+        return answer
+    from gradledger.static.rows import result
+
+    return Done(result(answer[0]), answer[1], answer[2])
+
+
+def _lost(path: str, signal: int) -> Done:
+    how = f"by signal {signal}" if signal else "without a word"
+    why = f"the process that checked it was ended {how}; is there enough memory?"
+    return Done(Result(troubles=(Trouble(path, 0, why),)))
 
 
 @contextlib.contextmanager
@@ -129,13 +168,3 @@ def _no_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-def _each(
-    items: Sequence[int], work: Callable[[int], Any], *, jobs: int
-) -> Iterator[tuple[int, Any]]:
-    if jobs == 1:
-        return ((item, work(item)) for item in items)
-    # Neighbours share what they import. Small enough that nobody waits for the last one for long.
-    at_once = max(1, min(64, len(items) // (jobs * 16)))
-    return spread(items, work, jobs=jobs, at_once=at_once)

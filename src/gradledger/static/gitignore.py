@@ -1,4 +1,4 @@
-"""Which names the lines of a .gitignore mean, as git reads them; but `?` is a letter, not a byte."""
+"""Which names the lines of a .gitignore mean, as git reads them; only, `?` is a letter here."""
 
 from __future__ import annotations
 

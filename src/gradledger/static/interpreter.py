@@ -86,22 +86,39 @@ class Interpreter:
         """Carry the paths through the program; returns those that reach its end."""
         return self._run(program, paths, ())
 
-    def verdicts(self) -> dict[Visit, dict[Fault, Certainty]]:
-        """For each event and round: what is certainly broken there, and what possibly."""
+    def verdicts(
+        self, options: Collection[str] = frozenset()
+    ) -> dict[Visit, dict[Fault, Certainty]]:
+        """For each event and round: what is certainly broken there, and what possibly.
+
+        `options` are conditions that hold for a whole run: what is broken whenever one of them has
+        some answer is certain, for those who chose it.
+        """
         return {
             visit: {
-                fault: "certain" if sure == self._met[visit] else "possible"
+                fault: "certain" if self._certain(sure, self._met[visit], options) else "possible"
                 for fault, sure in faults.items()
             }
             for visit, faults in self._sure.items()
         }
 
+    def _certain(self, broken: set[Path], met: set[Path], options: Collection[str]) -> bool:
+        if broken == met:
+            return True
+        if not broken or not options:
+            return False
+        chosen = {fact for _, facts in broken for fact in facts if fact[0] in options}
+        return any(all(path in broken for path in met if fact in path[1]) for fact in chosen)
+
     def findings(
-        self, yields_to: Mapping[str, frozenset[str]] | None = None
+        self,
+        yields_to: Mapping[str, frozenset[str]] | None = None,
+        *,
+        options: Collection[str] = frozenset(),
     ) -> tuple[Finding, ...]:
         """One per rule and place: certain, if it is certain in some round of some event."""
         best: dict[Fault, Certainty] = {}
-        for faults in self.verdicts().values():
+        for faults in self.verdicts(options).values():
             for fault, certainty in faults.items():
                 if best.get(fault) != "certain":
                     best[fault] = certainty
@@ -181,9 +198,10 @@ class Interpreter:
         ended = paths if loop.at_least == 0 else NO_PATHS
         new, reached = self._round(loop, paths, (*visit, "first"))
         ended |= reached if loop.at_least < 2 else NO_PATHS
-        new, reached = self._round(loop, new, (*visit, "second"))
+        # A round in which nothing happened is none: what follows it is the first round again.
+        new, reached = self._round(loop, new - paths, (*visit, "second"))
         ended |= reached
-        seen = new
+        seen = new | paths
         while new:
             more, reached = self._round(loop, new, (*visit, "later"))
             ended |= reached
@@ -205,6 +223,8 @@ class Interpreter:
             )
         after = self._run(loop.body, paths, visit) | self._left["continue"]
         self._left["continue"] = NO_PATHS
+        for condition in loop.anew:
+            after = _without(after, condition)
         if loop.last is None:
             return after, after
         ended = frozenset(path for path in after if (loop.last, False) not in path[1])

@@ -60,7 +60,12 @@ def _code_cells(notebook: dict[str, Any]) -> Iterator[tuple[int, str]]:
             number += 1
             if isinstance(cell, dict) and cell.get("cell_type") == "code" and _runs_python(cell):
                 code = cell.get("source", cell.get("input", ""))  # nbformat 4, nbformat 3
-                yield number, code if isinstance(code, str) else "".join(map(str, _list(code)))
+                yield (
+                    number,
+                    code
+                    if isinstance(code, str)
+                    else "".join(line for line in _list(code) if isinstance(line, str)),
+                )
 
 
 def _is_python(metadata: object) -> bool:
@@ -75,7 +80,8 @@ def _is_python(metadata: object) -> bool:
 def _runs_python(cell: dict[str, Any]) -> bool:
     """May a cell be of Python? Some editors, and nbformat 3, name a language for each."""
     vscode = _dict(_dict(cell.get("metadata")).get("vscode"))
-    return {cell.get("language", "python"), vscode.get("languageId", "python")} == {"python"}
+    named = cell.get("language", "python"), vscode.get("languageId", "python")
+    return named == ("python", "python")
 
 
 def _list(value: object) -> list[Any]:

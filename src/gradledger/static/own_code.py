@@ -10,6 +10,8 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from gradledger.static.hashing import hash_of
+
 _PARTS = ("ledger", "rules", "static")
 
 
@@ -42,15 +44,11 @@ class OwnCode:
 
     def _content(self) -> str:
         if not self._hash:
-            from hashlib import blake2b
-
-            found = blake2b(digest_size=16)
+            hashes = []
             for name, _ in self._found():
                 with open(os.path.join(self._folder, name), "rb") as file:
-                    data = file.read()
-                found.update(f"{name} {len(data)}\n".encode())
-                found.update(data)
-            self._hash = found.hexdigest()
+                    hashes.append(f"{name} {hash_of(file.read())}")
+            self._hash = hash_of("\n".join(hashes).encode())
         return self._hash
 
     def _found(self) -> list[tuple[str, list[Any]]]:

@@ -10,8 +10,6 @@ _PYTHON_2 = (
     "Missing parentheses in call to",
     "multiple exception types must be parenthesized",
     "leading zeros in decimal integer literals",
-    "invalid decimal literal",  # 10L
-    "inconsistent use of tabs",
 )
 
 

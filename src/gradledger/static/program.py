@@ -39,6 +39,8 @@ class Loop(Value):
     at_least: int = 0
     last: str | None = None
     """The condition that is true in the last round and in no other: `i + 1 == len(loader)`."""
+    anew: frozenset[str] = frozenset()
+    """Conditions that each round asks anew: no round knows those of the one before."""
 
 
 class Forget(Value):

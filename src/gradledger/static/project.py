@@ -7,8 +7,13 @@ import os
 import re
 from collections.abc import Iterator
 
+from typing import TYPE_CHECKING
+
 from gradledger.static import sources
 from gradledger.static.sources import Source, Trouble
+
+if TYPE_CHECKING:
+    from gradledger.static.lowering.roles import Uses
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr
 
@@ -32,8 +37,13 @@ class Module:
     def __init__(self, source: Source, tree: ast.Module) -> None:
         self.path = source.path
         self.tree = tree
-        self.lines = source.text.splitlines()
+        self.source = source.text
+        self.lines = _LINES.split(source.text)
+        self.uses: Uses | None = None
+        """What the file does with its names, once somebody has asked."""
         self.definitions: dict[str, Definition | Import] = {}
+        self.stars: list[Import] = []
+        """`from module import *`."""
         for statement in _top_level(tree.body):
             self._define(statement)
 
@@ -50,6 +60,9 @@ class Module:
                         self.definitions[top] = Import(top)
             case ast.ImportFrom(module, names, level):
                 for alias in names:
+                    if alias.name == "*":
+                        self.stars.append(Import(module or "", "", level))
+                        continue
                     name = alias.asname or alias.name
                     self.definitions[name] = Import(module or "", alias.name, level)
             case ast.Assign([ast.Name(id=name)], ast.Constant() as value):
@@ -59,6 +72,10 @@ class Module:
         """The lines that a statement or a function stands on."""
         first, last = getattr(node, "lineno", 1), getattr(node, "end_lineno", None)
         return "\n".join(self.lines[first - 1 : last])
+
+
+_LINES = re.compile(r"\r\n|\r|\n")
+"""As Python counts lines."""
 
 
 class Project:

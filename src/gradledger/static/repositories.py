@@ -6,8 +6,11 @@ import os
 
 from gradledger.static.gitignore import FOLDER, Ignores, read_ignores
 
+Scopes = list[tuple[Ignores, str]]
+"""Patterns, outermost first, each with the path by which they know the folder that is searched."""
 
-def ignores_above(folder: str) -> list[tuple[Ignores, str]]:
+
+def ignores_above(folder: str) -> Scopes:
     """The ignore files of the repository above this real path, outermost first.
 
     Each comes with the folder's path as that file sees it. Where the folder itself is ignored,
@@ -17,7 +20,7 @@ def ignores_above(folder: str) -> list[tuple[Ignores, str]]:
     if top is None:
         return []
     steps = [] if folder == top else os.path.relpath(folder, top).split(os.sep)
-    scopes: list[tuple[Ignores, str]] = []
+    scopes: Scopes = []
     exclude = read_ignores(os.path.join(_git_folder(top), "info", "exclude"))
     if exclude:
         scopes.append((exclude, ""))
@@ -32,7 +35,7 @@ def ignores_above(folder: str) -> list[tuple[Ignores, str]]:
     return scopes
 
 
-def is_ignored(scopes: list[tuple[Ignores, str]], name: str) -> bool:
+def is_ignored(scopes: Scopes, name: str) -> bool:
     """The innermost file that says something about a path decides."""
     for ignores, prefix in reversed(scopes):
         ignored = ignores.verdict(prefix + name)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gradledger.static.file_work import FileWork
-from gradledger.static.processes import available
 from gradledger.static.results import IRRELEVANT, Result
 
 if TYPE_CHECKING:
@@ -41,8 +40,9 @@ def check_paths(
     """
     if len(files) < _WORTH_REMEMBERING:
         cache = None
-    work = FileWork(files, roots=roots, named=frozenset(named if len(named) <= _FEW else ()))
-    results = _results(work, cache, available(jobs))
+    few = frozenset(named if len(named) <= _FEW else ())
+    work = FileWork(files, roots=roots, named=few, hashes=cache is not None)
+    results = _results(work, cache, _processes(jobs) if len(files) > 1 else 1)
     ready: dict[int, Result] = {}
     told = 0
     for done, (index, result) in enumerate(results, 1):
@@ -62,11 +62,17 @@ def check_bytes(path: str, data: bytes, *, roots: tuple[str, ...] = ()) -> Resul
     return check_data(path, data, Project(roots))
 
 
+def _processes(jobs: int | None) -> int:
+    from gradledger.static.processes import available
+
+    return available(jobs)
+
+
 def _results(work: FileWork, cache: Cache | None, jobs: int) -> Iterator[tuple[int, Result]]:
     """The number of each file with its result, as they get ready."""
     if cache is None:
-        for found in work.done(range(len(work.files)), jobs=jobs):
-            yield found.number, found.result
+        for index, done in work.done(range(len(work.files)), jobs=jobs):
+            yield index, done.result
         return
     from gradledger.static.cache import stamp_of
 
@@ -80,13 +86,13 @@ def _results(work: FileWork, cache: Cache | None, jobs: int) -> Iterator[tuple[i
             yield index, known
         else:
             left.append(index)
-    for found in work.done(left, jobs=jobs):
-        yield found.number, found.result
-        stamp = stamps[found.number]
+    for index, done in work.done(left, jobs=jobs):
+        yield index, done.result
+        stamp = stamps[index]
         if stamp is None:
             continue
-        if found.result is IRRELEVANT:
-            cache.keep_nothing(work.files[found.number], stamp)
-        elif found.hash:
-            cache.keep(work.files[found.number], stamp, found.hash, found.result, found.others)
+        if done.result is IRRELEVANT:
+            cache.keep_nothing(work.files[index], stamp)
+        elif done.hash:
+            cache.keep(work.files[index], stamp, done.hash, done.result, done.others)
     cache.save()

@@ -5,7 +5,6 @@ The cell is part of the path: `nb.ipynb:cell 3`, and the line is the line in tha
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from gradledger.ledger.findings import Evidence, Finding
@@ -13,8 +12,6 @@ from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.static.checked import Checked, Unknown
 from gradledger.static.sources import Source, Trouble, read
-
-_SHOWN = re.compile(r"(.+\.ipynb):cell (\d+)", re.DOTALL)
 
 
 def cell_path(path: str, number: int) -> str:
@@ -24,8 +21,8 @@ def cell_path(path: str, number: int) -> str:
 
 def file_and_cell(path: str) -> tuple[str, int]:
     """The file and the cell that a shown path means; the cell of a plain file is 0."""
-    shown = _SHOWN.fullmatch(path)
-    return (shown[1], int(shown[2])) if shown else (path, 0)
+    file, _, number = path.rpartition(":cell ")
+    return (file, int(number)) if file.endswith(".ipynb") and number.isdecimal() else (path, 0)
 
 
 def as_seen(checked: Checked, source: Source) -> Checked:

@@ -28,7 +28,7 @@ from gradledger.ledger.events import (
     Update,
 )
 from gradledger.ledger.values import replace
-from gradledger.static.lowering.blocks import NOTHING, conditions_in, events_in, sequence
+from gradledger.static.lowering.blocks import NOTHING, acts, conditions_in, events_in, sequence
 from gradledger.static.lowering.effects import (
     Clears,
     Clips,
@@ -38,6 +38,7 @@ from gradledger.static.lowering.effects import (
     Excuses,
     HandsOver,
     Reads,
+    Renews,
     Replaces,
     Spends,
     Unscales,
@@ -102,6 +103,7 @@ class Binding:
                 self._unknown.add(cell)
             else:
                 self._owned[name] = self._with_parts(optimizer.keys, effects)
+        self._merge_like(effects)
         self._by_hand = by_hand
         owned = frozenset().union(*self._owned.values(), by_hand)
         self._leaves: CellNames = frozenset(
@@ -115,11 +117,42 @@ class Binding:
         self._cells: CellNames = owned
         self._program = program
         self._used = conditions_in(program)
+        self._deciding = _deciding(program)
+        """Conditions on which an event depends, and not just whether a loop goes on."""
         always = [d.frozen for d in self._deposits]
         self._never_free = frozenset(
             c for c in owned if always and all(any(_within(c, k) for k in f) for f in always)
         )
         """Cells that seem frozen at each backward: who steps on them knows better."""
+
+    def _merge_like(self, effects: list[Event]) -> None:
+        """Cells with the same owners, of which none is spoken of alone, are one."""
+        if len(self._optimizers) < 2:
+            return
+        alone = {
+            k for e in effects if isinstance(e, Clears | Clips | Edits | Reads) for k in e.keys
+        }
+        owners: dict[str, frozenset[str]] = {}
+        for cell in frozenset().union(*self._owned.values()) - self._unknown:
+            owners[cell] = frozenset(n for n, cells in self._owned.items() if cell in cells)
+        kept: dict[tuple[frozenset[str], frozenset[str]], str] = {}
+        for cell in sorted(owners):
+            spoken_of = frozenset(k for k in alone if _within(k, cell) or _within(cell, k))
+            reached = frozenset(
+                d.at.line for d in self._deposits if any(_within(r, cell) for r in d.keys)
+            )
+            first = kept.setdefault((owners[cell], spoken_of, reached), cell)  # type: ignore[arg-type]
+            if first != cell:
+                for name, cells in self._owned.items():
+                    if cell in cells:
+                        self._owned[name] = cells - {cell}
+
+    @property
+    def options(self) -> set[str]:
+        """Conditions that hold for a whole run."""
+        changing = _changing(self._program)
+        texts = {t for name in changing for t in self._conditions.get(name, ())} | changing
+        return {c for c in self._used - texts if " reaches " not in c and " are those " not in c}
 
     @property
     def worth_following(self) -> bool:
@@ -225,7 +258,7 @@ class Binding:
                 return only, NO_CELLS
             meant = frozenset(c for c in only if any(_within(c, k) for k in effect.keys))
             # The only optimizer there is, and a name for its model that nobody can trace.
-            return (meant or (only if not _elsewhere(effect, only) else NO_CELLS)), NO_CELLS
+            return meant or only, NO_CELLS
         sure = frozenset(
             c for c in self._cells - self._unknown if any(_within(c, k) for k in effect.keys)
         )
@@ -240,9 +273,12 @@ class Binding:
             case Sequence(parts):
                 return sequence(self._bound(part) for part in parts)
             case Branch(then, orelse, condition):
-                return Branch(self._bound(then), self._bound(orelse), condition)
+                named = condition if condition in self._deciding else None
+                return Branch(self._bound(then), self._bound(orelse), named)
             case Loop(body, at_least, last):
-                return Loop(self._bound(body), at_least, last if last in self._used else None)
+                bound = self._bound(body)
+                last = last if last in self._used else None
+                return Loop(bound, at_least, last, _asked_anew(bound))
             case Call(body):
                 return Call(self._bound(body))
             case Try(body, handler, fault):
@@ -279,6 +315,13 @@ class Binding:
                 return Do(Read(event.at, cells | maybe, needed and not self._vague(event)))
             case Unscales():
                 return Do(Unscale(event.at, event.optimizer, event.scaler))
+            case Renews():
+                cells = frozenset(
+                    c for c in self._cells | self._leaves if any(_within(c, k) for k in event.keys)
+                )
+                return sequence([Do(Read(event.at, cells)), Do(Clear(event.at, cells))]) if (
+                    cells
+                ) else NOTHING
             case Replaces():
                 return Do(Replace(event.at, event.keys & self._cells))
             case Excuses():
@@ -372,21 +415,63 @@ class Binding:
         )
 
 
+def _deciding(program: Program) -> set[str]:
+    match program:
+        case Branch(then, orelse, condition):
+            found = _deciding(then) | _deciding(orelse)
+            if condition and (
+                acts(then) or acts(orelse) or " round" in condition or "round " in condition
+            ):
+                found.add(condition)
+            return found
+        case Sequence(parts):
+            return set().union(*map(_deciding, parts))
+        case Loop(body) | Call(body):
+            return _deciding(body)
+        case Try(body, handler):
+            return _deciding(body) | _deciding(handler)
+        case _:
+            return set()
+
+
+def _asked_anew(body: Program) -> frozenset[str]:
+    """Conditions that a loop's body forgets before it asks them."""
+    anew: set[str] = set()
+    asked: set[str] = set()
+    for part in body.parts if isinstance(body, Sequence) else (body,):
+        if isinstance(part, Forget):
+            if part.condition not in asked:
+                anew.add(part.condition)
+        else:
+            asked |= conditions_in(part)
+    return frozenset(anew)
+
+
+def _changing(program: Program) -> set[str]:
+    """Names that are assigned inside of a loop, and conditions that a counter decides."""
+    match program:
+        case Forget(name):
+            return {name}
+        case Tick(starts, ends):
+            return {starts, ends}
+        case Branch(then, orelse):
+            return _changing(then) | _changing(orelse)
+        case Sequence(parts):
+            return set().union(*map(_changing, parts))
+        case Loop(body, _, last):
+            return _changing(body) | ({last} if last else set())
+        case Call(body):
+            return _changing(body)
+        case Try(body, handler):
+            return _changing(body) | _changing(handler)
+        case _:
+            return set()
+
+
 def _within(key: str, whole: str) -> bool:
     """Is the one a part of the other, or the same?"""
     return key == whole or (
         key.startswith(whole) and key[len(whole)] in ".["
-    )
-
-
-def _elsewhere(effect: Effect, owned: CellNames) -> bool:
-    """Is what is named surely something else than what the optimizer owns?"""
-    tops = {k.partition(".")[0] for k in owned}
-    return bool(effect.keys) and all(
-        any(_within(o, k) for o in owned) is False and "." not in k and k.partition(".")[0] not in (
-            tops
-        )
-        for k in effect.keys
     )
 
 

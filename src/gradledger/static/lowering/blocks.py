@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gradledger.ledger.events import Batch, Event
-from gradledger.static.lowering.effects import Excuses
+from gradledger.static.lowering.effects import Excuses, Renews
 from gradledger.static.program import (
     NOTHING,
     Branch,
@@ -19,7 +19,7 @@ from gradledger.static.program import (
 )
 
 
-IDLE = (Batch, Excuses)
+IDLE = (Batch, Excuses, Renews)
 """Events that alone come to nothing."""
 
 

@@ -124,11 +124,11 @@ class Calls(Inlining):
         """A thing from outside, taken for what its name and its use in the file say it is."""
         if not isinstance(base, Thing) or not base.key or base.cls is not None or base.plain:
             return base
-        if method not in ROLE_METHODS or (base.built and not _may_make_optimizers(base.built)):
+        assert isinstance(node.func, ast.Attribute)
+        target = node.func.value
+        if method not in ROLE_METHODS or base.built.startswith("deepspeed"):
             return base
-        if base.reach and not _may_make_optimizers(base.built):
-            return base
-        role = self.uses().role(base.key)
+        role = self.uses().role(_terminal(target) or base.key) or self.uses().role(base.key)
         made: Known
         match role:
             case "optimizer" if method in ("step", "zero_grad", "first_step", "second_step"):
@@ -141,17 +141,22 @@ class Calls(Inlining):
                 made = Scheduler("", tuple(self.optimizers))
             case _:
                 return base
-        return self.bind_role(base.key, made, node)
+        return self.bind_role(base.key, made, target)
 
-    def bind_role(self, key: str, made: Known, node: ast.AST) -> Known:
+    def bind_role(self, key: str, made: Known, target: ast.expr) -> Known:
         """Remembers what a thing from outside turned out to be."""
-        shown = key.rpartition(":")[2]
+        shown = ast.unparse(target)
         if isinstance(made, Optimizer):
             made = self._register(replace(made, name=shown))
         elif isinstance(made, Scaler | Scheduler):
             made = replace(made, name=shown)
         self.store[key] = made
+        self.rebind(target, made)
         return made
+
+    def rebind(self, target: ast.expr, value: Known) -> None:
+        """Changes what a name stands for, without a new value being assigned."""
+        raise NotImplementedError
 
     def _of_optimizer(self, optimizer: Optimizer, name: str, node: ast.Call) -> Known:
         if name == "step":
@@ -231,7 +236,9 @@ class Calls(Inlining):
                 values = tuple(_scaled(v, scaler) for v in first.values)
                 return replace(first, values=values)
             return _scaled(first or UNKNOWN, scaler)
-        optimizer = self.as_optimizer(first, node) if name in ("unscale_", "step") else None
+        optimizer = None
+        if name in ("unscale_", "step") and node.args:
+            optimizer = self.as_optimizer(first, node.args[0])
         if name == "unscale_" and optimizer:
             if scaler.enabled:
                 self.emit(
@@ -244,7 +251,7 @@ class Calls(Inlining):
                 self.emit(Update(self.at(node), scaler.name))
         return PLAIN
 
-    def as_optimizer(self, value: Known | None, node: ast.AST) -> Optimizer | None:
+    def as_optimizer(self, value: Known | None, node: ast.expr) -> Optimizer | None:
         """The value as an optimizer, if it can only be one."""
         if isinstance(value, Optimizer):
             return value
@@ -354,6 +361,11 @@ class Calls(Inlining):
     def _keep(self, value: Known, node: ast.AST, target: ast.expr) -> frozenset:  # type: ignore[type-arg]
         if not self.loops or not isinstance(value, Thing) or not value.sure or value.plain:
             return frozenset()
+        if value.key and any(
+            name.startswith(value.key + "[") and is_plain(held)
+            for name, held in self.store.items()
+        ):
+            return frozenset()  # a part of it was detached
         at = self.at(node)
         self.emit(Keep(at, "loss"))
         return frozenset({at})
@@ -377,14 +389,14 @@ class Calls(Inlining):
             return self.call_value(known, node)
         if name in ("parameters", "named_parameters"):
             self.arguments(node)
-            return Parameters(frozenset({thing.key}) if thing.key else thing.reach)
+            return Parameters(self.keys_named(thing))
         if name.endswith(("parameters", "params", "param_groups")) and thing.key:
             self.arguments(node)
             return Parameters(frozenset({f"{thing.key}.{name}()"}))
         if name == "zero_grad":
             self.arguments(node)
             if thing.key:
-                self.emit(Clears(self.at(node), frozenset({thing.key})))
+                self.emit(Clears(self.at(node), self.keys_named(thing)))
             return PLAIN
         if name == "requires_grad_":
             value = self.arguments(node).get(0, "requires_grad") or Constant.of(True)
@@ -443,6 +455,19 @@ class Calls(Inlining):
         tensor = thing.sure and not self.is_model(thing.key)
         made = self.computed(thing, *arguments.values(), sure=tensor)
         return made
+
+    def keys_named(self, thing: Thing) -> frozenset[str]:
+        """A model by its own key, and by those of the models that it was made of."""
+        keys = {thing.key} if thing.key else set()
+        if not thing.sure:
+            keys |= {k for k in thing.reach if self.is_model(k)} if thing.key else thing.reach
+        if thing.cls is not None or thing.key == "self":
+            start = thing.key + "."
+            for name, value in self.store.items():
+                if name.startswith(start) and isinstance(value, Thing) and value.key != name:
+                    if value.key and not value.plain and not thing.key.startswith(value.key):
+                        keys.add(value.key)
+        return frozenset(keys)
 
     def framework_call(self, thing: Thing, name: str, node: ast.Call) -> Known | None:
         """Calls of objects that frameworks give: engines, accelerators, fabrics."""
@@ -518,6 +543,11 @@ class Calls(Inlining):
         self.watch_strangers(thing.key, thing, arguments, node)
         model = self.is_model(thing.key) or bool(thing.built)
         made = self.computed(thing, *arguments.values(), sure=False)
+        if thing.cls is not None and not made.plain:
+            made = replace(made, reach=made.reach | self.keys_named(thing))
+            losses = self._losses_of(thing, arguments, made, node)
+            if losses is not None and self.grad_enabled:
+                return losses
         if not self.grad_enabled:
             return PLAIN
         carried = frozenset().union(
@@ -533,6 +563,28 @@ class Calls(Inlining):
         return replace(
             made, sure=sure and model, carried=carried, weight=weight, local=bool(self.local)
         )
+
+    def _losses_of(
+        self, thing: Thing, arguments: Arguments, made: Thing, node: ast.Call
+    ) -> Known | None:
+        """What a model's own forward returns, where it computes the loss itself."""
+        forward = self.method(thing.cls, "forward") if thing.cls is not None else None
+        if forward is None or not LOSSES.search(forward.module.text(forward.node)):
+            return None
+        self._interesting[id(forward.node)] = True
+        before = self.inlined.copy(), len(self.unknown)
+        value = self.quietly(
+            lambda: self.call_function(replace(forward, bound=thing), arguments, node)
+        )
+        self.inlined, self.unknown = before[0], self.unknown[: before[1]]
+
+        def as_output(part: Known) -> Known:
+            weight = part.weight if isinstance(part, Thing) else made.weight
+            return replace(made, weight=weight, sure=True, local=bool(self.local))
+
+        if isinstance(value, Items) and not value.names:
+            return Items(tuple(map(as_output, value.values)))
+        return as_output(value) if isinstance(value, Thing) else None
 
     def is_model(self, key: str) -> bool:
         """Is what this key names surely a model? By its class, or by what the file does with it."""
@@ -751,6 +803,8 @@ class Calls(Inlining):
 
     def reads_gradient(self, node: ast.AST) -> bool:
         """Is there a `.grad` in what is being computed?"""
+        if ".grad" not in self.scope.module.text(node):
+            return False
         return any(
             isinstance(inner, ast.Attribute) and inner.attr == "grad" for inner in ast.walk(node)
         )
@@ -770,6 +824,7 @@ class Calls(Inlining):
         return UNKNOWN
 
 
+LOSSES = re.compile(r"cross_entropy|_loss\(|Loss\(|loss_fn|criterion")
 PASSING = frozenset("list tuple iter sorted set reversed filter".split())
 CHAINING = frozenset("chain from_iterable".split())
 ROLE_METHODS = frozenset(
@@ -777,13 +832,17 @@ ROLE_METHODS = frozenset(
 )
 
 
+def _terminal(node: ast.expr) -> str:
+    """The name that a person would call it by."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Subscript):
+        return _terminal(node.value)
+    return getattr(node, "id", "")
+
+
 def _within(key: str, whole: str) -> bool:
     return key == whole or key.startswith((whole + ".", whole + "["))
-
-
-def _may_make_optimizers(built: str) -> bool:
-    name = facts.last(built).lower()
-    return any(word in name for word in ("opt", "sched", "scaler", "create", "build", "get", "make"))
 
 
 def _scaled(value: Known, scaler: Scaler) -> Known:

@@ -10,6 +10,7 @@ from gradledger.static.lowering.values import (
     NONE,
     Constant,
     Count,
+    Flag,
     Gradients,
     Items,
     Known,
@@ -48,6 +49,15 @@ class Conditions(Calls):
         asked = self.condition(test)
         return asked if isinstance(asked, bool) else None
 
+    def flag(self, test: ast.expr) -> Known | None:
+        """A condition as a value: a truth that is known, or one about windows and rounds."""
+        if not self.loops and not isinstance(test, ast.Compare):
+            return None
+        asked = self.condition(test)
+        if isinstance(asked, bool):
+            return Constant.of(asked)
+        return Flag(asked) if _counts_rounds(asked) else None
+
     def condition(self, test: ast.expr, positive: bool = True) -> Condition:
         """The condition that a test asks for."""
         match test:
@@ -72,6 +82,8 @@ class Conditions(Calls):
         match value:
             case Constant(value=known):
                 return bool(known) is positive
+            case Flag(asked=asked):
+                return asked if positive else _negated(asked)  # type: ignore[arg-type,return-value]
             case Gradients():
                 self.guarded = True
                 return positive
@@ -156,7 +168,7 @@ class Conditions(Calls):
             known = size.value
         if not counter.loop:
             counted = self._text(counter, left.left)
-            group = f"{counted} % {size_text}"
+            group = f"running rounds {counted} % {size_text}"
             loop.windows[group] = (f"{group} starts", f"{group} ends", known)
             return Ask(f"{group} ends", positive)
         group = f"rounds of {counter.loop} % {size_text}"
@@ -267,6 +279,22 @@ class Conditions(Calls):
 
     def _impure(self, node: ast.expr) -> bool:
         return any(isinstance(inner, ast.Call) for inner in ast.walk(node))
+
+
+def _counts_rounds(asked: Condition) -> bool:
+    if isinstance(asked, Ask):
+        return asked.name is not None and "round" in asked.name
+    return isinstance(asked, Both) and any(map(_counts_rounds, asked.parts))
+
+
+def _negated(asked: Condition) -> Condition:
+    match asked:
+        case Ask(name, positive):
+            return Ask(name, not positive)
+        case Both(parts, every):
+            return Both(tuple(map(_negated, parts)), not every)
+        case _:
+            return not asked
 
 
 def _both(parts: tuple[Condition, ...], all: bool) -> Condition:

@@ -81,3 +81,7 @@ class Excuses(Effect):
 
 class Replaces(Effect):
     """A module is exchanged for a new one, which no optimizer knows."""
+
+
+class Renews(Effect):
+    """A new object takes a name: whatever lay in the cells of an old one is no longer there."""

@@ -54,6 +54,16 @@ OUTSIDE = frozenset(
 """Names of packages that are no file of a project: looking for one costs time."""
 
 MOST_ITEMS = 24
+CONVENTIONS = {
+    "torch": "torch",
+    "nn": "torch.nn",
+    "optim": "torch.optim",
+    "F": "torch.nn.functional",
+    "np": "numpy",
+    "tqdm": "tqdm.tqdm",
+    "amp": "apex.amp",
+}
+"""What everybody calls them, also where the import is out of sight."""
 BUILTINS = frozenset(dir(builtins))
 
 
@@ -100,6 +110,8 @@ class Expressions(State):
             return found
         if name in BUILTINS:
             return External(f"builtins.{name}")
+        if name in CONVENTIONS:
+            return External(CONVENTIONS[name])
         return Thing(self.scope.id + name if self.scope.id else name)
 
     def full_name(self, name: str) -> str:
@@ -114,7 +126,7 @@ class Expressions(State):
         found = module.definitions.get(name)
         match found:
             case None:
-                return None
+                return self._by_star(module, name, depth)
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 return FunctionDef(found, module, self.module_scope(module))
             case ast.ClassDef():
@@ -125,6 +137,18 @@ class Expressions(State):
                 return self._imported(module, found, depth)
             case _:
                 return None
+
+    def _by_star(self, module: Module, name: str, depth: int) -> Known | None:
+        for star in module.stars if depth < 4 else ():
+            top = star.module.partition(".")[0]
+            if not star.level and top in OUTSIDE:
+                continue
+            other = self.project.imported(module, star.module, star.level)
+            if other is not None and other is not module:
+                value = self.defined(other, name, depth + 1)
+                if value is not None:
+                    return value
+        return None
 
     def module_scope(self, module: Module) -> str:
         """The scope of a module's top level."""
@@ -173,7 +197,7 @@ class Expressions(State):
             case Imported():
                 return self._of_module(base, name)
             case Thing():
-                return self._of_thing(base, name)
+                return self._of_thing(base, name, node)
             case Optimizer():
                 if name == "param_groups":
                     return Parameters(base.keys or NO_KEYS, frozenset({base.name}))
@@ -181,6 +205,9 @@ class Expressions(State):
             case Parameters():
                 if name == "grad":
                     return Gradients(base)
+                if name.startswith("grad_sample"):
+                    self.emit(Reads(self.at(node), *_named_by(base)))
+                    return PLAIN
                 return base if name in ("data", "params") else PLAIN
             case Gradients():
                 return base if name == "data" else PLAIN
@@ -199,9 +226,12 @@ class Expressions(State):
                 return Imported(inner.path, inner)
         return External(f"{module.path}.{name}") if value is None else value
 
-    def _of_thing(self, thing: Thing, name: str) -> Known:
+    def _of_thing(self, thing: Thing, name: str, node: ast.AST) -> Known:
         if name == "grad":
             return Gradients(Parameters(frozenset({thing.key} if thing.key else thing.reach)))
+        if name.startswith("grad_sample"):
+            self.emit(Reads(self.at(node), frozenset({thing.key} if thing.key else thing.reach)))
+            return PLAIN
         if thing.key:
             value = self.load(f"{thing.key}.{name}")
             if value is not None:
@@ -215,11 +245,16 @@ class Expressions(State):
         if thing.cls is not None:
             method = self.method(thing.cls, name)
             if method is not None:
-                return replace(method, bound=thing)
+                bound = replace(method, bound=thing)
+                return self.property_of(bound, thing, name) if is_property(method.node) else bound
         key = f"{thing.key}.{name}" if thing.key else ""
         return Thing(
             key, thing.reach, thing.plain, sure=thing.sure, carried=thing.carried, local=thing.local
         )
+
+    def property_of(self, method: FunctionDef, thing: Thing, name: str) -> Known:
+        """The value of a property."""
+        raise NotImplementedError
 
     def _of_class(self, cls: ClassDef, name: str) -> Known:
         return self.method(cls, name) or UNKNOWN
@@ -366,6 +401,8 @@ class Expressions(State):
 
     def unary(self, node: ast.UnaryOp) -> Known:
         """`-loss` is as good a loss as any."""
+        if isinstance(node.op, ast.Not) and (flag := self.flag(node)) is not None:
+            return flag
         value = self.used(node.operand)
         if isinstance(value, Constant) and isinstance(node.op, ast.USub):
             number = value.value
@@ -385,8 +422,15 @@ class Expressions(State):
         """Whether a condition is surely true or false; None where that is not known."""
         raise NotImplementedError
 
+    def flag(self, test: ast.expr) -> Known | None:
+        """A condition as a value: a truth that is known, or one about windows and rounds."""
+        raise NotImplementedError
+
     def boolean(self, node: ast.BoolOp) -> Known:
         """`a or b` is one of them."""
+        flag = self.flag(node)
+        if flag is not None:
+            return flag
         values = [self.eval(value) for value in node.values]
         value = values[0]
         for other in values[1:]:
@@ -395,6 +439,9 @@ class Expressions(State):
 
     def comparison(self, node: ast.Compare) -> Known:
         """A truth; to ask whether a gradient is None is not to read it."""
+        flag = self.flag(node)
+        if flag is not None:
+            return flag
         for operand in (node.left, *node.comparators):
             value = self.eval(operand)
             if isinstance(value, Gradients) and not all(
@@ -515,6 +562,17 @@ class Expressions(State):
                 return frozenset(k for k in value.reach if not _is_option(k))
             case _:
                 return NO_KEYS
+
+
+def is_property(node: ast.AST) -> bool:
+    """Is this the getter of a property?"""
+    for decorator in getattr(node, "decorator_list", ()):
+        name = decorator.attr if isinstance(decorator, ast.Attribute) else getattr(
+            decorator, "id", ""
+        )
+        if name.endswith("property"):
+            return True
+    return False
 
 
 def is_plain_number(value: Known) -> bool:

@@ -200,7 +200,7 @@ class Frameworks(Statements):
             (k.value for k in call.keywords if k.arg == "optimizers"), None
         )
         given = self.eval(second) if second is not None else UNKNOWN
-        optimizer = self.as_optimizer(given, call)
+        optimizer = self.as_optimizer(given, second) if second is not None else None
         names = [o.name for o in optimizers_in(given)] or ([optimizer.name] if optimizer else [])
         if isinstance(loss, Thing) and names:
             loss = replace(loss, scaler=APEX, key="")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import NamedTuple
 
 from gradledger.ledger.values import replace
@@ -14,6 +15,7 @@ from gradledger.static.lowering.values import (
     NONE,
     UNKNOWN,
     ClassDef,
+    Constant,
     FunctionDef,
     Imported,
     Items,
@@ -49,7 +51,9 @@ class Inlining(Expressions):
     no_sync_maybe = False
     _interesting: dict[int, bool]
 
-    def call_function(self, function: FunctionDef, arguments: Arguments, node: ast.AST) -> Known:
+    def call_function(
+        self, function: FunctionDef, arguments: Arguments, node: ast.AST, *, root: bool = False
+    ) -> Known:
         """The function's result; what it does is written down here, where it is called."""
         if not self.is_interesting(function):
             return self._unfollowed(function, arguments, node)
@@ -66,7 +70,7 @@ class Inlining(Expressions):
             getattr(function.node, "name", "lambda"),
             function.module,
             parent=function.scope,
-            via=self.at(node),
+            via=None if root else self.at(node),
             node=function.node,
         )
         self.stack.append(id(function.node))
@@ -81,6 +85,22 @@ class Inlining(Expressions):
         for other in returned[1:]:
             value = join(value, other)
         return value
+
+    def property_of(self, method: FunctionDef, thing: Thing, name: str) -> Known:
+        """What a property returns; under its own name where that is not known."""
+        fallback = Thing(f"{thing.key}.{name}" if thing.key else "", thing.reach)
+        if not self.is_interesting(method):
+            return fallback
+        value = self.quietly(lambda: self.call_function(method, Arguments(), method.node))
+        return fallback if isinstance(value, Thing | Constant) else value
+
+    def quietly(self, ask: Callable[[], Known]) -> Known:
+        """A value, without what happens on the way to it."""
+        outer, self.out = self.out, []
+        try:
+            return ask()
+        finally:
+            self.out = outer
 
     def _enter(self, function: FunctionDef, scope: Scope, arguments: Arguments) -> None:
         with self.inside(scope):

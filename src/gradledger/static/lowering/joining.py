@@ -43,7 +43,7 @@ def join(one: Known, other: Known) -> Known:
     match one, other:
         case Thing(), Thing():
             return _things(one, other)
-        case Optimizer(), Optimizer() if one.name == other.name:
+        case Optimizer(), Optimizer():
             keys = None if one.keys is None or other.keys is None else one.keys | other.keys
             return replace(one, keys=keys)
         case Parameters(), Parameters():

@@ -12,7 +12,7 @@ _METHOD = re.compile(
     r"(zero_grad|step|parameters|named_parameters|train|eval|unscale_|update|scale|param_groups"
     r"|load_state_dict|state_dict|no_sync|backward)\b"
 )
-_BACKWARD = re.compile(r"(\w+)\s*\.backward\(|(?:scale|backward)\(\s*(\w+)\s*\)")
+_BACKWARD = re.compile(r"(\w+)(?:\[[^][]*\])?\s*\.backward\(|(?:scale|backward)\(\s*(\w+)\s*\)")
 _STEPPED_BY_SCALER = re.compile(r"scaler\.(?:step|unscale_)\(\s*(?:\w+\.)*(\w+)")
 
 _OPTIMIZER = re.compile(r"(^|_)opt(im\w*|s)?($|_|\d|[A-Z])|optim|Opt($|[A-Z_])", re.IGNORECASE)

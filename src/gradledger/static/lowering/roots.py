@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -18,7 +19,18 @@ from gradledger.static.lowering.values import ClassDef, FunctionDef, Optimizer, 
 from gradledger.static.program import Do, Loop, Program
 from gradledger.static.project import Module, Project
 
+TORCH = re.compile(
+    r"^[ \t]*(?:import|from)[ \t]+(?:torch|pytorch_lightning|lightning|accelerate|deepspeed|apex|"
+    r"transformers|fastai|ignite)|\bimport[ \t]+\*",
+    re.MULTILINE,
+)
+"""Other libraries have gradients too, with other laws."""
+
 DEPOSITS = re.compile(r"backward\(|\.grad\b|accumulate_grad|gradient_accumulation")
+"""Without this a function makes no deposit."""
+
+
+RELEVANT = re.compile(rf"{DEPOSITS.pattern}|\.step\(")
 """Without this there is nothing to follow in a file."""
 
 
@@ -81,8 +93,8 @@ class _Roots:
             if isinstance(d, ast.FunctionDef | ast.AsyncFunctionDef)
             and DEPOSITS.search(self._module.text(d)) or (isinstance(d, ast.FunctionDef) and _calls_any(self._module.text(d)))
         ]
-        text = "\n".join(self._module.lines)
-        functions.sort(key=lambda f: len(re.findall(rf"\b{f.name}\b", text)))
+        counts = Counter(re.findall(r"\w+", self._module.source))
+        functions.sort(key=lambda f: counts[f.name])
         for node in functions:
             if id(node) not in self._done:
                 yield self._function(node)
@@ -92,7 +104,7 @@ class _Roots:
         function = FunctionDef(node, self._module, "")
 
         def write() -> None:
-            walk.call_function(function, Arguments(), node)
+            walk.call_function(function, Arguments(), node, root=True)
 
         return self._followed(walk, f"{node.name}()", node, write)
 
@@ -133,7 +145,7 @@ class _Roots:
                 walk.call_function(replace(init, bound=thing), Arguments(), init.node)
             walk.out = outer
             _come_from_outside(walk)
-            walk.call_function(replace(method, bound=thing), Arguments(), method.node)
+            walk.call_function(replace(method, bound=thing), Arguments(), method.node, root=True)
             if name == "training_step" and walk.is_lightning(thing):
                 body = sequence(walk.out)
                 walk.out = [Loop(sequence([Do(Batch(walk.at(method.node))), body]))]

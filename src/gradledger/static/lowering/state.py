@@ -11,6 +11,7 @@ from gradledger.ledger.events import Event
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.blocks import sequence
+from gradledger.static.lowering.effects import Renews
 from gradledger.static.lowering.joining import joined
 from gradledger.static.lowering.roles import Uses
 from gradledger.static.lowering.values import (
@@ -105,7 +106,6 @@ class State:
         self.unknown: list[tuple[Place, str]] = []
         self.statements = 0
         self._scope_count = 0
-        self._uses: dict[str, Uses] = {}
         self.rounds: int | None = None
         """How often the loop goes round whose iterable was looked at last."""
         self.guarded = False
@@ -121,9 +121,9 @@ class State:
     def uses(self) -> Uses:
         """What this file does with its names."""
         module = self.scope.module
-        if module.path not in self._uses:
-            self._uses[module.path] = Uses("\n".join(module.lines))
-        return self._uses[module.path]
+        if module.uses is None:
+            module.uses = Uses(module.source)
+        return module.uses
 
     # Scopes
 
@@ -161,7 +161,7 @@ class State:
         """Gives a name to a value, and the value its name, if it has none."""
         match value:
             case Thing(key="") if not value.plain:
-                value = replace(value, key=full)
+                value = self._named_thing(value, full, node)
             case Optimizer(name=""):
                 value = self._register(replace(value, name=shown))
             case Scaler(name=""):
@@ -171,10 +171,23 @@ class State:
             case Items():
                 value = self._named_items(value, shown)
         self.store[full] = value
-        for loop in self.loops:
-            loop.assigned[full] = self.at(node)
+        if self.loops:
+            at = self.at(node)
+            for loop in self.loops:
+                loop.assigned[full] = at
         self.forget(full)
         return value
+
+    def _named_thing(self, thing: Thing, full: str, node: ast.AST) -> Thing:
+        """A thing that was just made; one of the same name from elsewhere is another one."""
+        made = bool(thing.built or thing.cls)
+        before = self.store.get(full)
+        if made and isinstance(before, Thing) and (before.built or before.cls):
+            full = f"{full}@{getattr(node, 'lineno', 0)}"
+        thing = replace(thing, key=full)
+        if made and self.loops:
+            self.emit(Renews(self.at(node), frozenset({full})))
+        return thing
 
     def _named_items(self, items: Items, shown: str) -> Items:
         """Optimizers in a list or dict are called by their place in it."""
@@ -195,14 +208,13 @@ class State:
     def _register(self, optimizer: Optimizer) -> Optimizer:
         known = self.optimizers.get(optimizer.name)
         if known is not None and known != optimizer:
-            if known.keys == optimizer.keys or known.outside or optimizer.keys is None:
+            if known.keys == optimizer.keys:
                 # The same optimizer, made in two branches or once per epoch.
                 optimizer = replace(optimizer, made_at=known.made_at)
-            elif known.made_at != optimizer.made_at:
-                if known.keys is None:
-                    optimizer = replace(optimizer, made_at=known.made_at)
-                else:
-                    optimizer = replace(optimizer, keys=known.keys | (optimizer.keys or set()))
+            elif known.made_at != optimizer.made_at and known.keys is not None:
+                # Another one, by the same name.
+                name = f"{optimizer.name} (line {optimizer.made_at.line})"
+                optimizer = replace(optimizer, name=name)
         self.optimizers[optimizer.name] = optimizer
         return optimizer
 
@@ -250,8 +262,16 @@ class State:
             self.store, self.frozen = after_then, frozen_then
             return then, orelse
         self.store = joined(after_then, self.store)
+        self._note_joined_optimizers()
         self.frozen = self.frozen & frozen_then
         return then, orelse
+
+    def _note_joined_optimizers(self) -> None:
+        for value in self.store.values():
+            if isinstance(value, Optimizer) and value.name:
+                known = self.optimizers.get(value.name)
+                if known is not None and known.keys != value.keys:
+                    self.optimizers[value.name] = replace(known, keys=value.keys)
 
 
 def _leaves(program: Program) -> bool:

@@ -8,7 +8,15 @@ from collections.abc import Callable
 
 from gradledger.ledger.events import Batch, EpochEnd, Fault, Keep
 from gradledger.ledger.values import replace
-from gradledger.static.lowering.blocks import NOTHING, acts, branch, conditions_in, events_in, sequence
+from gradledger.static.lowering.blocks import (
+    NOTHING,
+    acts,
+    branch,
+    conditions_in,
+    does,
+    events_in,
+    sequence,
+)
 from gradledger.static.lowering.conditions import Ask, Both, Condition, Conditions
 from gradledger.static.lowering.effects import (
     Clears,
@@ -104,7 +112,7 @@ class Statements(Conditions):
             self.emit(Clears(self.at(node), keys, optimizer))
         elif _is_zeros(node):
             self.emit(Clears(self.at(node), keys, optimizer, to_none=False))
-        elif self.reads_gradient(getattr(node, "value", node)):
+        elif isinstance(node, ast.Assign) and self._own_grad(target.value, node):
             self.emit(Edits(self.at(node), keys, optimizer, "change"))
         else:
             self.emit(Edits(self.at(node), keys, optimizer, "assign"))
@@ -113,9 +121,13 @@ class Statements(Conditions):
         """`w -= lr * w.grad`, `w.data = w.data - lr * w.grad`: a step without an optimizer."""
         if not isinstance(node, ast.Assign | ast.AugAssign) or not self.reads_gradient(node.value):
             return False
+        if isinstance(node, ast.Assign) and isinstance(target, ast.Name):
+            return False  # a new value for a name, no update of what it stood for
         base = target.value if isinstance(target, ast.Attribute) and target.attr == "data" else (
             target
         )
+        if isinstance(base, ast.Subscript):
+            base = base.value
         owner = self.eval(base) if isinstance(base, ast.Name | ast.Attribute) else UNKNOWN
         named = None
         if isinstance(owner, Parameters):
@@ -311,10 +323,15 @@ class Statements(Conditions):
             self.run(node.body if asked else node.orelse)
             return
         guard = bool(GUARD.search(ast.unparse(node.test)))
+        if guard and not node.orelse and STEPS.search(self.scope.module.text(node)):
+            # Who looks whether a gradient is finite means to step.
+            if not isinstance(node.body[-1], LEAVING):
+                self.run(node.body)
+                return
 
         def body(statements: list[ast.stmt]) -> Callable[[], None]:
             def write() -> None:
-                if guard or (statements and isinstance(statements[-1], LEAVING)):
+                if self._gives_up(statements, guard):
                     self._excuse(node)
                 self.run(statements)
 
@@ -323,7 +340,13 @@ class Statements(Conditions):
         then, orelse = self.both(body(node.body), body(node.orelse))
         self.out.append(chosen(asked, then, orelse))
 
-    def _excuse(self, node: ast.If) -> None:
+    def _gives_up(self, statements: list[ast.stmt], guard: bool) -> bool:
+        """Does this branch drop gradients, and leave it at that?"""
+        if not statements or not (guard or isinstance(statements[-1], LEAVING)):
+            return False
+        return any(CLEARS.search(self.scope.module.text(s)) for s in statements)
+
+    def _excuse(self, node: ast.AST) -> None:
         """Behind a guard, or where an iteration is given up, to drop gradients is on purpose."""
         for name in self.optimizers:
             self.emit(Excuses(self.at(node), optimizer=name))
@@ -458,6 +481,8 @@ class Statements(Conditions):
 
         def recover() -> None:
             self.store = joined(self.store, before)
+            if any(CLEARS.search(self.scope.module.text(h)) for h in node.handlers):
+                self._excuse(node)
             self._handlers(node.handlers)
 
         body = self.block(attempt)
@@ -466,9 +491,8 @@ class Statements(Conditions):
         self.store = joined(after, self.store)
         deposits = [e for e in events_in(body) if isinstance(e, Deposits)]
         fault = Fault(self.at(node.handlers[0])) if deposits else None
-        if acts(body) or acts(handler) or _leaves_loop(body) or _leaves_loop(handler):
-            self.out.append(Try(body, handler, fault) if acts(body) else branch(
-                body, handler, None))
+        if acts(body) or acts(handler) or does(body) or does(handler):
+            self.out.append(Try(body, handler, fault))
         self.run(node.orelse)
         self.run(node.finalbody)
 
@@ -514,8 +538,11 @@ class Statements(Conditions):
 
     def _once(self, body: list[ast.stmt]) -> None:
         """A body that is as good as done once; its own exits end there."""
-        block = self.block(lambda: self.run(body))
-        self.out.append(Loop(block, at_least=1) if _leaves_loop(block) else block)
+        self._write_once(self.block(lambda: self.run(body)))
+
+    def _write_once(self, block: Program) -> None:
+        if acts(block):
+            self.out.append(Loop(block, at_least=1) if _leaves_loop(block) else block)
 
     def _unrolled(self, node: ast.For | ast.AsyncFor, items: Items) -> None:
         def rest(values: tuple[Known, ...]) -> None:
@@ -525,8 +552,7 @@ class Statements(Conditions):
                 if self.out and isinstance(self.out[-1], Leave):
                     return
 
-        block = self.block(lambda: rest(items.values))
-        self.out.append(Loop(block, at_least=1) if _leaves_loop(block) else block)
+        self._write_once(self.block(lambda: rest(items.values)))
 
     def _at_least(self, node: ast.For | ast.AsyncFor) -> int:
         """A loop over a known or an accumulating number of rounds."""
@@ -651,6 +677,8 @@ class Statements(Conditions):
 
     def _start_counters(self, node: ast.For | ast.AsyncFor | ast.While, loop: LoopState) -> None:
         """Names that count rounds: they start at a number, and each round adds one."""
+        if not COUNTS.search(self.scope.module.text(node)):
+            return
         for statement in node.body:
             for inner in ast.walk(statement) if not isinstance(
                 statement, ast.FunctionDef | ast.ClassDef
@@ -721,12 +749,15 @@ class Statements(Conditions):
             if group.startswith("rounds of"):
                 own = True
                 self.out += [Forget(starts), Forget(ends)]
-        draws = data or len(self.loops) == 0 or bool(loop.windows) or _draws(node)
+        draws = data or len(self.loops) == 0 or bool(loop.windows) or (
+            DRAWS.search(self.scope.module.text(node)) is not None
+        )
         if draws:
             self.block_at(start, Batch(self.at(node)))
         self.out.append(Loop(sequence([*start, body]), at_least, loop.last))
         even = rounds and all(size and rounds % size == 0 for size in sizes)
-        if own and data and not even and not isinstance(node, ast.While):
+        again = data or bool(self.loops)
+        if own and again and not even and not isinstance(node, ast.While):
             self.emit(EpochEnd(self.at(node), restarts=True))
 
     def block_at(self, start: list[Program], event: Batch) -> None:
@@ -736,6 +767,10 @@ class Statements(Conditions):
         start.append(Do(event))
 
 
+CLEARS = re.compile(r"zero_grad|\.grad\b|reset|clear")
+STEPS = re.compile(r"\.step\(")
+COUNTS = re.compile(r"\+=\s*1\b")
+DRAWS = re.compile(r"\bnext\(|\w*(?:batch|sample|get_data)\w*\(", re.IGNORECASE)
 GUARD = re.compile(
     r"isfinite|isnan|isinf|nan\b|\binf\b|norm|overflow|skip|bad|invalid|anomal|outlier|explod|thresh|valid",
     re.IGNORECASE,
@@ -835,16 +870,6 @@ def _leaves_loop(program: Program) -> bool:
             return _leaves_loop(body)
         case _:
             return False
-
-
-def _draws(node: ast.For | ast.AsyncFor | ast.While) -> bool:
-    """Does each round take other data?"""
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.Call):
-            name = _manager_name(inner).lower()
-            if name == "next" or any(word in name for word in ("batch", "sample", "get_data")):
-                return True
-    return False
 
 
 def _ACCUMULATES(text: str) -> bool:  # noqa: N802

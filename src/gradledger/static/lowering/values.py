@@ -71,6 +71,12 @@ class Constant(Value):
 NONE = Constant.of(None)
 
 
+class Flag(Value):
+    """The answer to a condition that tells where in a window or in a loop this is."""
+
+    asked: Value
+
+
 class Count(Value):
     """A counter of a loop's rounds: its value is the number of rounds before this one, and more."""
 
@@ -173,6 +179,7 @@ Known = Union[
     Thing,
     Constant,
     Count,
+    Flag,
     Parameters,
     Gradients,
     Optimizer,
@@ -227,7 +234,7 @@ def optimizers_in(value: Known) -> list[Optimizer]:
 def is_plain(value: Known) -> bool:
     """Surely without a graph."""
     match value:
-        case Constant() | Count():
+        case Constant() | Count() | Flag():
             return True
         case Thing():
             return value.plain

@@ -1,0 +1,43 @@
+"""Where the projects begin that the checked files belong to: imports are not followed beyond."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+
+_SIGNS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
+"""What stands at the top of a project."""
+
+
+def roots(paths: Iterable[str]) -> tuple[str, ...]:
+    """The folder of each path's project, once each.
+
+    That is the nearest one with a sign of it. Without any, it is the working directory for what
+    lies below it, and else the folder that was named; never the inside of a package.
+    """
+    return tuple(dict.fromkeys(map(_root, paths)))
+
+
+def _root(path: str) -> str:
+    path = os.path.abspath(path)
+    folder = path if os.path.isdir(path) else os.path.dirname(path)
+    for above in _upwards(folder):
+        if any(os.path.exists(os.path.join(above, sign)) for sign in _SIGNS):
+            return above
+    here = os.getcwd()
+    start = here if here in _upwards(folder) else folder
+    outside = (above for above in _upwards(start) if not _is_package(above))
+    return next(outside, start)
+
+
+def _is_package(folder: str) -> bool:
+    return os.path.exists(os.path.join(folder, "__init__.py"))
+
+
+def _upwards(folder: str) -> Iterator[str]:
+    while True:
+        yield folder
+        above = os.path.dirname(folder)
+        if above == folder:
+            return
+        folder = above

@@ -1,0 +1,169 @@
+"""Work is spread by forking, which a process with threads must not do: so each test has its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+
+import pytest
+
+from gradledger.static.processes import available
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no other way to spread")
+
+START = """
+import os, signal, sys
+from gradledger.static.processes import Died, spread
+"""
+
+
+def run(program: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-c", START + textwrap.dedent(program)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def said(program: str) -> str:
+    done = run(program)
+    assert done.stderr == ""
+    assert done.returncode == 0
+    return done.stdout.strip()
+
+
+def test_every_item_is_done_once_and_by_several() -> None:
+    assert said("""
+        def work(n):
+            return [n * n, os.getpid(), "x" * n]
+        found = dict(spread(range(2000), work, jobs=3, at_once=7))
+        assert sorted(found) == list(range(2000))
+        assert all(square == n * n and len(text) == n for n, (square, _, text) in found.items())
+        pids = {pid for _, pid, _ in found.values()}
+        assert os.getpid() not in pids
+        print(len(pids))
+    """) in ("1", "2", "3")
+
+
+def test_the_process_that_dies_takes_one_item_with_it() -> None:
+    assert (
+        said("""
+        def work(n):
+            if n == 50:
+                os.kill(os.getpid(), signal.SIGKILL)
+            if n == 70:
+                os._exit(3)
+            if n == 90:
+                sys.stderr.close()
+                raise RuntimeError("a bug of ours")
+            return n
+        found = dict(spread(range(200), work, jobs=2, at_once=9))
+        lost = {n: answer for n, answer in found.items() if isinstance(answer, Died)}
+        assert len(found) == 200 and all(found[n] == n for n in found.keys() - lost.keys())
+        print(sorted((n, died.signal) for n, died in lost.items()))
+    """)
+        == "[(50, 9), (70, 0), (90, 0)]"
+    )
+
+
+def test_where_all_die_all_are_told() -> None:
+    assert (
+        said("""
+        def work(n):
+            os.kill(os.getpid(), signal.SIGSEGV)
+        found = list(spread(range(20), work, jobs=2, at_once=4))
+        print(len(found), {answer for _, answer in found})
+    """)
+        == "20 {Died(signal=11)}"
+    )
+
+
+def test_large_answers_do_not_get_stuck() -> None:
+    assert (
+        said("""
+        found = dict(spread(range(8), lambda n: "x" * 3_000_000, jobs=2, at_once=4))
+        print(sum(map(len, found.values())))
+    """)
+        == "24000000"
+    )
+
+
+@pytest.mark.parametrize("ending", ["answers.close()", "raise KeyboardInterrupt", "1 / 0"])
+def test_when_it_is_ended_no_process_is_left(ending: str) -> None:
+    assert (
+        said(f"""
+        import time
+        def work(n):
+            if n:
+                time.sleep(1000)
+            return os.getpid()
+        answers = spread(range(4), work, jobs=3, at_once=1)
+        next(answers)
+        try:
+            {ending}
+        except BaseException:
+            answers.close()
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            print("none")
+    """)
+        == "none"
+    )
+
+
+def test_an_interrupt_ends_all_at_once() -> None:
+    program = START + textwrap.dedent("""
+        import time
+        def work(n):
+            print("working", flush=True)
+            time.sleep(1000)
+        for _ in spread(range(4), work, jobs=2, at_once=1):
+            pass
+    """)
+    process = subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
+    _, errors = process.communicate(timeout=60)
+    assert errors.count("KeyboardInterrupt") == 1
+
+
+def test_processes_do_not_outlive_a_parent_that_is_killed() -> None:
+    program = START + textwrap.dedent("""
+        def work(n):
+            if n == 3:
+                os.kill(os.getppid(), signal.SIGKILL)
+            return n
+        list(spread(range(9), work, jobs=3, at_once=1))
+    """)
+    # The pipe ends when the last process that holds it has ended: all of them.
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, timeout=60, check=False
+    )
+    assert done.returncode == -signal.SIGKILL
+
+
+def test_a_process_with_threads_works_alone() -> None:
+    ending = threading.Event()
+    thread = threading.Thread(target=ending.wait)
+    thread.start()
+    try:
+        assert available(8) == 1
+    finally:
+        ending.set()
+        thread.join()
+
+
+def test_as_many_as_there_are_processors() -> None:
+    wanted = "from gradledger.static.processes import available; print(available(), available(7))"
+    found, asked = said(wanted).split()
+    assert int(found) == len(os.sched_getaffinity(0))
+    assert asked == "7"
