@@ -11,14 +11,18 @@ from gradledger.rules import CATALOGUE, YIELDS_TO, judge
 from gradledger.static.checked import Checked, Unknown
 from gradledger.static.interpreter import Interpreter, TooManyPaths
 from gradledger.static.lowering.binding import Binding, TooManyOwners
+from gradledger.static.lowering.essentials import essential
 from gradledger.static.lowering.roots import DEPOSITS, RELEVANT, TORCH, Root, roots
+from gradledger.static.program import Program
 from gradledger.static.project import Project
 from gradledger.static.sources import Source, Trouble
 
 STOPS = frozenset(rule.code for rule in CATALOGUE if rule.stops)
 SEEN = frozenset(rule.code for rule in CATALOGUE if rule.seen_by.by_check)
 
-MOST_VISITS = 30_000
+MOST_VISITS = 40_000
+MOST_OUTCOMES = 4_000
+"""Bounds on the work for one root: what takes more is unknown."""
 
 
 def check_source(source: Source, project: Project) -> Checked:
@@ -47,16 +51,27 @@ def _judged(root: Root) -> tuple[tuple[Finding, ...], str | None]:
     binding = Binding(root.program, root.optimizers, root.condition_names)
     if not binding.worth_following:
         return (), root.unknown[0][1] if root.unknown and DEPOSITS else None
-    interpreter = Interpreter(judge, stops=STOPS, most_visits=MOST_VISITS)
     try:
-        interpreter.run(binding.program())
-    except TooManyPaths:
-        return (), "there are too many paths through it"
+        program = binding.program()
     except TooManyOwners:
         return (), "it has too many optimizers whose parameters are not known"
-    findings = interpreter.findings(YIELDS_TO, options=binding.options)
+    try:
+        findings = _findings(program, binding.options)
+    except TooManyPaths:
+        try:
+            findings = _findings(essential(program), binding.options)
+        except TooManyPaths:
+            return (), "there are too many paths through it"
     why = root.unknown[0][1] if root.unknown else ""
     return tuple(f for f in findings if f.rule in SEEN), why
+
+
+def _findings(program: Program, options: set[str]) -> tuple[Finding, ...]:
+    interpreter = Interpreter(
+        judge, stops=STOPS, most_visits=MOST_VISITS, most_outcomes=MOST_OUTCOMES
+    )
+    interpreter.run(program)
+    return interpreter.findings(YIELDS_TO, options=options)
 
 
 def _once_each(findings: Iterable[Finding]) -> tuple[Finding, ...]:

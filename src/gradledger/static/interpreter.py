@@ -66,10 +66,16 @@ class Interpreter:
     """Runs a program on all paths at once, and remembers what each event met."""
 
     def __init__(
-        self, judge: Judge, *, stops: Collection[str] = frozenset(), most_visits: int = 50_000
+        self,
+        judge: Judge,
+        *,
+        stops: Collection[str] = frozenset(),
+        most_visits: int = 50_000,
+        most_outcomes: int = 50_000,
     ) -> None:
         self._stops = frozenset(stops)
         self._most_visits = most_visits
+        self._most_outcomes = most_outcomes
         self._visits = 0
         self._met: defaultdict[Visit, set[Path]] = defaultdict(set)
         self._sure: defaultdict[Visit, defaultdict[Fault, set[Path]]] = defaultdict(
@@ -163,7 +169,7 @@ class Interpreter:
     def _do(self, event: Event, paths: Paths, visit: Visit) -> Paths:
         # Of all events together: a loop may go round for very long with one new page each time.
         self._visits += len(paths)
-        if self._visits > self._most_visits:
+        if self._visits > self._most_visits or len(self._outcomes) > self._most_outcomes:
             raise TooManyPaths(f"more than {self._most_visits} pages to follow, at {event.at}")
         after: set[Path] = set()
         if self._breaking_off is not None:
@@ -174,7 +180,10 @@ class Interpreter:
             self._met[visit].add(path)
             for rule, breach in breaches:
                 fault = rule, breach.at
-                self._first_breach.setdefault(fault, breach)
+                known = self._first_breach.get(fault)
+                # Paths come in no order: of all the ways to say it, always the same one.
+                if known is None or _order(breach) < _order(known):
+                    self._first_breach[fault] = breach
                 on = self._sure[visit][fault]
                 if breach.sure:
                     on.add(path)
@@ -207,7 +216,10 @@ class Interpreter:
             ended |= reached
             new = more - seen
             seen |= new
-        ended |= self._left["break"]
+        left = self._left["break"]
+        for condition in loop.anew | ({loop.last} if loop.last else set()):
+            left = _without(left, condition)
+        ended |= left
         outer.update({by: left for by, left in self._left.items() if by not in INSIDE})
         self._left = outer
         return ended
@@ -249,6 +261,10 @@ class Interpreter:
         if program.fault is not None:
             broken = self._do(program.fault, broken, (*visit, "fault"))
         return after | self._run(program.handler, broken, (*visit, "except"))
+
+
+def _order(breach: Breach) -> tuple[bool, int, str, str]:
+    return not breach.sure, len(breach.detail), breach.detail, repr(breach.evidence)
 
 
 def _ticked(path: Path, tick: Tick) -> Iterator[Path]:

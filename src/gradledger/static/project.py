@@ -36,6 +36,8 @@ class Module:
 
     def __init__(self, source: Source, tree: ast.Module) -> None:
         self.path = source.path
+        self.cells = tuple(cell.start for cell in source.cells)
+        """Of a notebook, the lines on which its cells begin."""
         self.tree = tree
         self.source = source.text
         self.lines = _LINES.split(source.text)

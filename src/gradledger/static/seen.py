@@ -5,13 +5,11 @@ The cell is part of the path: `nb.ipynb:cell 3`, and the line is the line in tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from gradledger.ledger.findings import Evidence, Finding
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.static.checked import Checked, Unknown
-from gradledger.static.sources import Source, Trouble, read
+from gradledger.static.sources import Source, Trouble
 
 
 def cell_path(path: str, number: int) -> str:
@@ -54,17 +52,6 @@ def texts(source: Source) -> dict[str, str]:
         )
         for cell in source.cells
     }
-
-
-def texts_of(findings: Iterable[Finding]) -> dict[str, str]:
-    """The texts of all that these findings point at, for code frames. Unreadable: left out."""
-    paths = {place.path for finding in findings for place in finding.places}
-    found: dict[str, str] = {}
-    for path in sorted({file_and_cell(path)[0] for path in paths}):
-        source = read(path)
-        if isinstance(source, Source):
-            found |= texts(source)
-    return found
 
 
 def _finding(finding: Finding, source: Source) -> Finding:

@@ -109,7 +109,7 @@ class Binding:
         self._leaves: CellNames = frozenset(
             k
             for e in effects
-            if isinstance(e, Reads | Clears | Edits) and not e.optimizer
+            if isinstance(e, Reads | Clears | Edits) and e.leaf
             for k in e.keys
             if not any(_within(k, cell) or _within(cell, k) for cell in owned)
         )
@@ -250,7 +250,7 @@ class Binding:
         if effect.optimizer:
             return self._owned.get(effect.optimizer, NO_CELLS), NO_CELLS
         leaves = effect.keys & self._leaves
-        if leaves:
+        if leaves and effect.leaf:
             return leaves, NO_CELLS
         if self._single:
             only = next(iter(self._owned.values()))

@@ -126,12 +126,12 @@ class Calls(Inlining):
             return base
         assert isinstance(node.func, ast.Attribute)
         target = node.func.value
-        if method not in ROLE_METHODS or base.built.startswith("deepspeed"):
+        if base.built.startswith("deepspeed") or self.grad_fn_like(base):
             return base
         role = self.uses().role(_terminal(target) or base.key) or self.uses().role(base.key)
         made: Known
         match role:
-            case "optimizer" if method in ("step", "zero_grad", "first_step", "second_step"):
+            case "optimizer" if method in ROLE_METHODS or self.uses().steps(_terminal(target)):
                 keys = self.keys_of(base) if base.reach else None
                 keys = frozenset(k for k in keys or () if self.is_model(k)) or None
                 made = Optimizer("", keys, self.at(node), outside=True)
@@ -143,13 +143,17 @@ class Calls(Inlining):
                 return base
         return self.bind_role(base.key, made, target)
 
+    def grad_fn_like(self, thing: Thing) -> bool:
+        """Is it surely a tensor?"""
+        return thing.sure and bool(thing.reach)
+
     def bind_role(self, key: str, made: Known, target: ast.expr) -> Known:
         """Remembers what a thing from outside turned out to be."""
         shown = ast.unparse(target)
         if isinstance(made, Optimizer):
-            made = self._register(replace(made, name=shown))
+            made = self._register(replace(made, name=shown, key=key))
         elif isinstance(made, Scaler | Scheduler):
-            made = replace(made, name=shown)
+            made = replace(made, name=shown, key=key)
         self.store[key] = made
         self.rebind(target, made)
         return made
@@ -221,7 +225,7 @@ class Calls(Inlining):
         """A clear by an optimizer, if the framework around lets it happen."""
         self._if_syncing(Clears(self.at(node), optimizer=optimizer, to_none=to_none))
 
-    def _if_syncing(self, effect: Spends | Clears) -> None:
+    def _if_syncing(self, effect: Spends | Clears | Schedule) -> None:
         if not self.accumulating:
             self.emit(effect)
             return
@@ -265,8 +269,7 @@ class Calls(Inlining):
         self.arguments(node)
         if name == "step":
             for optimizer in scheduler.optimizers:
-                shown = scheduler.name
-                self.emit(Schedule(self.at(node), shown, optimizer))
+                self._if_syncing(Schedule(self.at(node), scheduler.name, optimizer))
         return PLAIN
 
     def _of_parameters(self, parameters: Parameters, name: str, node: ast.Call) -> Known:
@@ -286,12 +289,15 @@ class Calls(Inlining):
 
     def _of_gradients(self, gradients: Gradients, name: str, node: ast.Call) -> Known:
         arguments = self.arguments(node)
-        keys, optimizer = named_by(gradients.of)
+        keys, optimizer, leaf = named_by(gradients.of)
         at = self.at(node)
         first = arguments.get(0, "")
         if name == "zero_" or (name == "fill_" and first in (Constant.of(0), Constant.of(0.0))):
             needed = self._surely_made(keys)
-            self.emit(Clears(at, keys, optimizer, to_none=False, needed=needed))
+            if self.partly:
+                self.emit(Edits(at, keys, optimizer, leaf, "change"))
+                return gradients
+            self.emit(Clears(at, keys, optimizer, leaf, to_none=False, needed=needed))
         elif name == "detach_":
             pass
         elif name in ("div_", "mul_"):
@@ -299,13 +305,13 @@ class Calls(Inlining):
             factor = None
             if isinstance(number, int | float) and number:
                 factor = 1 / number if name == "div_" else float(number)
-            self.emit(Edits(at, keys, optimizer, "scale", factor))
+            self.emit(Edits(at, keys, optimizer, leaf, "scale", factor))
         elif name.endswith("_") and not name.endswith("__"):
-            self.emit(Edits(at, keys, optimizer, "change"))
+            self.emit(Edits(at, keys, optimizer, leaf, "change"))
         elif name in ("data", "detach", "requires_grad_"):
             return gradients
         else:
-            self.emit(Reads(at, keys, optimizer, needed=self._surely_made(keys)))
+            self.emit(Reads(at, keys, optimizer, leaf, needed=self._surely_made(keys)))
             return PLAIN
         return gradients
 
@@ -541,7 +547,7 @@ class Calls(Inlining):
             if method is not None and self.is_interesting(method):
                 return self.call_function(replace(method, bound=thing), arguments, node)
         self.watch_strangers(thing.key, thing, arguments, node)
-        model = self.is_model(thing.key) or bool(thing.built)
+        model = self.is_model(thing.key) or thing.built.startswith("torch.nn.")
         made = self.computed(thing, *arguments.values(), sure=False)
         if thing.cls is not None and not made.plain:
             made = replace(made, reach=made.reach | self.keys_named(thing))
@@ -606,6 +612,10 @@ class Calls(Inlining):
             return self.eval(node.args[0])
         if name.startswith("_foreach_") and node.args:
             return self._foreach(name, node)
+        if dotted == "builtins.getattr" and len(node.args) >= 2:
+            return self._by_name(node)
+        if name == "import_module" and node.args and isinstance(node.args[0], ast.Constant):
+            return External(str(node.args[0].value))
         arguments = self.arguments(node)
         made = self._made_outside(dotted, name, arguments, node)
         if made is not None:
@@ -639,6 +649,18 @@ class Calls(Inlining):
             return PLAIN
         return replace(made, built=dotted) if not made.plain else Thing(built=dotted)
 
+    def _by_name(self, node: ast.Call) -> Known:
+        """`getattr(torch.optim, name)`: some class of that module."""
+        base, name = self.eval(node.args[0]), self.eval(node.args[1])
+        if isinstance(name, Constant) and isinstance(name.value, str):
+            found = self.member(base, name.value, node)
+            if isinstance(found, Thing) and len(node.args) > 2:
+                return Thing()
+            return found
+        if isinstance(base, External):
+            return External(f"{base.dotted}.Chosen")
+        return Thing(reach=reach_of(base))
+
     def _passed_on(self, name: str, arguments: Arguments) -> Known:
         """`list(parameters)`, `filter(f, parameters)`, `chain(a, b)`: the same in another dress."""
         values = arguments.positional[1:] if name in ("filter", "map") else arguments.positional
@@ -664,11 +686,11 @@ class Calls(Inlining):
         for argument in node.args[1:]:
             self.eval(argument)
         if isinstance(first, Gradients):
-            keys, optimizer = named_by(first.of)
+            keys, optimizer, leaf = named_by(first.of)
             if name == "_foreach_zero_":
-                self.emit(Clears(self.at(node), keys, optimizer, to_none=False))
+                self.emit(Clears(self.at(node), keys, optimizer, leaf, to_none=False))
             else:
-                self.emit(Edits(self.at(node), keys, optimizer, "change"))
+                self.emit(Edits(self.at(node), keys, optimizer, leaf, "change"))
         elif isinstance(first, Parameters) and self.reads_gradient(node):
             self.emit(Spends(self.at(node), *named_by(first)))
         return PLAIN

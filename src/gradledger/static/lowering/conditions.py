@@ -105,6 +105,8 @@ class Conditions(Calls):
             if window is not None:
                 return window
         a = self.eval(left)
+        if isinstance(left, ast.Name) and left.id == "__name__":
+            return isinstance(op, ast.Eq) is positive
         for one, other in ((a, b), (b, a)):
             if other == NONE and isinstance(op, ast.Is | ast.IsNot | ast.Eq | ast.NotEq):
                 missing = isinstance(op, ast.Is | ast.Eq)
@@ -135,7 +137,7 @@ class Conditions(Calls):
             case Optimizer(outside=False) | Items():
                 return not missing
             case Optimizer() | Scaler() | Scheduler():
-                name = f"{value.name} is given"
+                name = f"{value.key or value.name} is given"
                 return self._named(name, self._variables(node), not missing)
             case Thing(key=key) if key:
                 if value.cls is not None or value.built or value.reach:

@@ -19,6 +19,8 @@ class Effect(Event):
     keys: Keys = NO_KEYS
     optimizer: str = ""
     """Where it is about an optimizer's own parameters, and not about keys."""
+    leaf: bool = False
+    """It is about tensors by name, and not about the parameters of a model."""
 
 
 class Deposits(Effect):

@@ -228,7 +228,8 @@ class Expressions(State):
 
     def _of_thing(self, thing: Thing, name: str, node: ast.AST) -> Known:
         if name == "grad":
-            return Gradients(Parameters(frozenset({thing.key} if thing.key else thing.reach)))
+            keys = frozenset({thing.key} if thing.key else thing.reach)
+            return Gradients(Parameters(keys, leaf=True))
         if name.startswith("grad_sample"):
             self.emit(Reads(self.at(node), frozenset({thing.key} if thing.key else thing.reach)))
             return PLAIN
@@ -587,11 +588,11 @@ def _is_option(key: str) -> bool:
     return name in ("args", "cfg", "config", "opts", "conf", "hparams", "flags", "FLAGS", "params")
 
 
-def _named_by(parameters: Parameters) -> tuple[Keys, str]:
-    """Keys, or the optimizer whose parameters these are."""
+def _named_by(parameters: Parameters) -> tuple[Keys, str, bool]:
+    """Keys, or the optimizer whose parameters these are; and whether they are single tensors."""
     if parameters.of and not parameters.keys:
-        return NO_KEYS, min(parameters.of)
-    return parameters.keys, ""
+        return NO_KEYS, min(parameters.of), False
+    return parameters.keys, "", parameters.leaf
 
 
 named_by = _named_by

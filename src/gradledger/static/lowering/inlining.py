@@ -75,7 +75,7 @@ class Inlining(Expressions):
         )
         self.stack.append(id(function.node))
         try:
-            body = self.block(lambda: self._enter(function, scope, arguments))
+            body = self.block(lambda: self._enter(function, scope, arguments, root=root))
         finally:
             self.stack.pop()
         if acts(body):
@@ -102,16 +102,20 @@ class Inlining(Expressions):
         finally:
             self.out = outer
 
-    def _enter(self, function: FunctionDef, scope: Scope, arguments: Arguments) -> None:
+    def _enter(
+        self, function: FunctionDef, scope: Scope, arguments: Arguments, *, root: bool
+    ) -> None:
         with self.inside(scope):
-            self.bind_arguments(function, scope, arguments)
+            self.bind_arguments(function, scope, arguments, root=root)
             if isinstance(function.node, ast.Lambda):
                 scope.returned.append(self.eval(function.node.body))
             else:
                 self.run(function.node.body)
 
-    def bind_arguments(self, function: FunctionDef, scope: Scope, arguments: Arguments) -> None:
-        """Gives the function's parameters their values."""
+    def bind_arguments(
+        self, function: FunctionDef, scope: Scope, arguments: Arguments, *, root: bool = False
+    ) -> None:
+        """Gives the function's parameters their values; of a root, nobody knows them."""
         node = function.node
         given = list(arguments.positional)
         names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
@@ -135,7 +139,7 @@ class Inlining(Expressions):
                 value = given[place]
             elif name in arguments.named:
                 value = arguments.named[name]
-            elif name in defaults and "**" not in arguments.named:
+            elif name in defaults and "**" not in arguments.named and not root:
                 value = self.in_module(function.module, defaults[name])
                 if not isinstance(defaults[name], ast.Constant):
                     value = Thing(full)

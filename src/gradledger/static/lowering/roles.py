@@ -25,6 +25,11 @@ _OTHERS = re.compile(
 )
 
 
+def backwarded(text: str) -> set[str]:
+    """Names on which backward is called: each is surely a loss with its graph."""
+    return {a or b for a, b in _BACKWARD.findall(text)}
+
+
 class Uses:
     """The methods that a file calls on each of its names, whatever they are attributes of."""
 
@@ -32,13 +37,15 @@ class Uses:
         self._methods: dict[str, set[str]] = {}
         for name, method in _METHOD.findall(text):
             self._methods.setdefault(name, set()).add(method)
-        self.backwarded = {a or b for a, b in _BACKWARD.findall(text)}
-        """Names on which backward is called: each is surely a loss with its graph."""
         self._stepped = set(_STEPPED_BY_SCALER.findall(text))
 
     def of(self, name: str) -> set[str]:
         """What is called on it."""
         return self._methods.get(name, set())
+
+    def steps(self, name: str) -> bool:
+        """Is it stepped or cleared somewhere?"""
+        return bool(self.of(name) & {"step", "zero_grad"}) or name in self._stepped
 
     def role(self, key: str) -> Role | None:
         """What the thing that is reached by this key must be; None where that is not plain."""

@@ -82,7 +82,13 @@ class _Roots:
         walk = self._top
 
         def write() -> None:
-            walk.run(self._module.tree.body)
+            if not self._module.cells:
+                walk.run(self._module.tree.body)
+                return
+            for statements in _by_cell(self._module):
+                # Who goes on to another cell may leave behind what the last one computed.
+                walk.excuse(statements[0])
+                walk.run(statements)
 
         return self._followed(walk, "the script", self._module.tree, write)
 
@@ -178,6 +184,21 @@ class _Roots:
         return Root(
             what, at, program, walk.optimizers, walk.condition_names, tuple(walk.unknown), why
         )
+
+
+def _by_cell(module: Module) -> Iterator[list[ast.stmt]]:
+    """The statements of a notebook, cell by cell."""
+    starts = list(module.cells)
+    cell: list[ast.stmt] = []
+    for statement in module.tree.body:
+        while starts and statement.lineno >= starts[0]:
+            starts.pop(0)
+            if cell:
+                yield cell
+            cell = []
+        cell.append(statement)
+    if cell:
+        yield cell
 
 
 def _come_from_outside(walk: Walk) -> None:

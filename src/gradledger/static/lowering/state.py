@@ -41,7 +41,17 @@ class TooMuchCode(GradledgerError):
 class Scope:
     """The names of one call of a function, or of a module."""
 
-    __slots__ = ("cls", "id", "module", "node", "parent", "returned", "self_value", "via")
+    __slots__ = (
+        "backwarded",
+        "cls",
+        "id",
+        "module",
+        "node",
+        "parent",
+        "returned",
+        "self_value",
+        "via",
+    )
 
     def __init__(
         self,
@@ -62,6 +72,8 @@ class Scope:
         self.returned: list[Known] = []
         self.self_value: Known | None = None
         self.cls: object = None
+        self.backwarded: set[str] | None = None
+        """Names on which backward is called here, once somebody has asked."""
 
 
 class LoopState:
@@ -110,6 +122,10 @@ class State:
         """How often the loop goes round whose iterable was looked at last."""
         self.guarded = False
         """What follows has been asked whether there is a gradient."""
+        self.in_parameters = 0
+        """How many loops over parameters this is inside of."""
+        self.partly = False
+        """Inside of one, and of a condition on the single parameter."""
 
     # Where
 

@@ -30,6 +30,7 @@ from gradledger.static.lowering.effects import (
 from gradledger.static.lowering.expressions import named_by
 from gradledger.static.lowering.facts import ITERATION_WRAPPERS, has_parameters, last
 from gradledger.static.lowering.joining import joined
+from gradledger.static.lowering.roles import backwarded
 from gradledger.static.lowering.state import LoopState
 from gradledger.static.lowering.values import (
     NONE,
@@ -106,16 +107,19 @@ class Statements(Conditions):
         owner = self.eval(target.value)
         if not isinstance(owner, Parameters):
             key = owner.key if isinstance(owner, Thing) else ""
-            owner = Parameters(frozenset({key} if key else ()))
-        keys, optimizer = named_by(owner)
+            owner = Parameters(frozenset({key} if key else ()), leaf=True)
+        keys, optimizer, leaf = named_by(owner)
+        if self.partly and isinstance(self.eval(target.value), Parameters):
+            self.emit(Edits(self.at(node), keys, optimizer, leaf, "change"))
+            return
         if value == NONE:
-            self.emit(Clears(self.at(node), keys, optimizer))
+            self.emit(Clears(self.at(node), keys, optimizer, leaf))
         elif _is_zeros(node):
-            self.emit(Clears(self.at(node), keys, optimizer, to_none=False))
+            self.emit(Clears(self.at(node), keys, optimizer, leaf, to_none=False))
         elif isinstance(node, ast.Assign) and self._own_grad(target.value, node):
-            self.emit(Edits(self.at(node), keys, optimizer, "change"))
+            self.emit(Edits(self.at(node), keys, optimizer, leaf, "change"))
         else:
-            self.emit(Edits(self.at(node), keys, optimizer, "assign"))
+            self.emit(Edits(self.at(node), keys, optimizer, leaf, "assign"))
 
     def _is_update_by_hand(self, target: ast.expr, node: ast.stmt) -> bool:
         """`w -= lr * w.grad`, `w.data = w.data - lr * w.grad`: a step without an optimizer."""
@@ -133,7 +137,7 @@ class Statements(Conditions):
         if isinstance(owner, Parameters):
             named = named_by(owner)
         elif isinstance(owner, Thing) and owner.key and (owner.leaf or self._own_grad(base, node)):
-            named = frozenset({owner.key}), ""
+            named = frozenset({owner.key}), "", True
         if named is None:
             return False
         self.emit(Spends(self.at(node), *named))
@@ -190,8 +194,13 @@ class Statements(Conditions):
                 return
 
     def backwarded(self) -> set[str]:
-        """Names on which this file calls backward."""
-        return self.uses().backwarded
+        """Names on which this function calls backward."""
+        scope = self.scope
+        if scope.backwarded is None:
+            module = scope.module
+            text = module.source if scope.node is None else module.text(scope.node)
+            scope.backwarded = backwarded(text)
+        return scope.backwarded
 
     def rebind(self, target: ast.expr, value: Known) -> None:
         """Changes what a name stands for, without a new value being assigned."""
@@ -288,7 +297,7 @@ class Statements(Conditions):
         value = self.eval(node.value)
         if not isinstance(owner, Parameters):
             key = owner.key if isinstance(owner, Thing) else ""
-            owner = Parameters(frozenset({key} if key else ()))
+            owner = Parameters(frozenset({key} if key else ()), leaf=True)
         factor = None
         if isinstance(value, Constant) and isinstance(value.value, int | float) and value.value:
             factor = {"*": value.value, "/": 1 / value.value}.get(operator_of(node))
@@ -322,6 +331,15 @@ class Statements(Conditions):
         if isinstance(asked, bool):
             self.run(node.body if asked else node.orelse)
             return
+        if self.in_parameters and not self.partly:
+            # What is done to some of the parameters is not done to all.
+            self.partly = True
+            self._choose(node, asked)
+            self.partly = False
+            return
+        self._choose(node, asked)
+
+    def _choose(self, node: ast.If, asked: Condition) -> None:
         guard = bool(GUARD.search(ast.unparse(node.test)))
         if guard and not node.orelse and STEPS.search(self.scope.module.text(node)):
             # Who looks whether a gradient is finite means to step.
@@ -332,7 +350,7 @@ class Statements(Conditions):
         def body(statements: list[ast.stmt]) -> Callable[[], None]:
             def write() -> None:
                 if self._gives_up(statements, guard):
-                    self._excuse(node)
+                    self.excuse(node)
                 self.run(statements)
 
             return write
@@ -346,7 +364,7 @@ class Statements(Conditions):
             return False
         return any(CLEARS.search(self.scope.module.text(s)) for s in statements)
 
-    def _excuse(self, node: ast.AST) -> None:
+    def excuse(self, node: ast.AST) -> None:
         """Behind a guard, or where an iteration is given up, to drop gradients is on purpose."""
         for name in self.optimizers:
             self.emit(Excuses(self.at(node), optimizer=name))
@@ -482,7 +500,7 @@ class Statements(Conditions):
         def recover() -> None:
             self.store = joined(self.store, before)
             if any(CLEARS.search(self.scope.module.text(h)) for h in node.handlers):
-                self._excuse(node)
+                self.excuse(node)
             self._handlers(node.handlers)
 
         body = self.block(attempt)
@@ -515,9 +533,11 @@ class Statements(Conditions):
         if isinstance(items, Parameters):
             # What is done to any one of them is done to all.
             self.assign(node.target, self._one_of(items, node))
-            guarded = self.guarded
+            guarded, partly = self.guarded, self.partly
+            self.partly, self.in_parameters = False, self.in_parameters + 1
             self._once(node.body)
-            self.guarded = guarded
+            self.guarded, self.partly = guarded, partly
+            self.in_parameters -= 1
             return
         if isinstance(items, Items) and 0 < len(items.values) <= 6 and _worth_unrolling(items):
             self._unrolled(node, items)
@@ -755,6 +775,9 @@ class Statements(Conditions):
         if draws:
             self.block_at(start, Batch(self.at(node)))
         self.out.append(Loop(sequence([*start, body]), at_least, loop.last))
+        for group, (starts, ends, _) in loop.windows.items():
+            if group.startswith("rounds of"):
+                self.out += [Forget(starts), Forget(ends)]
         even = rounds and all(size and rounds % size == 0 for size in sizes)
         again = data or bool(self.loops)
         if own and again and not even and not isinstance(node, ast.While):

@@ -91,6 +91,8 @@ class Parameters(Value):
     keys: Keys
     of: Keys = NO_KEYS
     """Optimizers whose param groups they are."""
+    leaf: bool = False
+    """Tensors by their own names, and not all that a model has."""
 
 
 class Gradients(Value):
@@ -110,12 +112,15 @@ class Optimizer(Value):
     closure_loops: bool = False
     """It calls its closure several times for one step, as LBFGS does."""
     built: str = ""
+    key: str = ""
+    """What it is called where it comes from."""
 
 
 class Scaler(Value):
     """A GradScaler."""
 
     name: str
+    key: str = ""
     enabled: bool = True
 
 
@@ -124,6 +129,7 @@ class Scheduler(Value):
 
     name: str
     optimizers: tuple[str, ...]
+    key: str = ""
 
 
 class Items(Value):

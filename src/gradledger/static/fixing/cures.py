@@ -1,0 +1,31 @@
+"""Which cure a rule has. A rule that is not here needs a decision that is not ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gradledger.static.fixing.clearing import clear_the_spent, move_the_clear
+from gradledger.static.fixing.fault import Cure
+from gradledger.static.fixing.graphs import keep_the_number, retain_nothing
+from gradledger.static.fixing.ordering import clip_before_the_step, schedule_after_the_step
+from gradledger.static.fixing.scaling import (
+    step_through_the_scaler,
+    unscale_first,
+    unscale_once,
+    update_after_the_step,
+)
+from gradledger.static.fixing.weighing import divide_once
+
+CURES: Mapping[str, Cure] = {
+    "GL101": clear_the_spent,
+    "GL201": move_the_clear,
+    "GL303": divide_once,
+    "GL401": unscale_first,
+    "GL402": step_through_the_scaler,
+    "GL403": update_after_the_step,
+    "GL405": unscale_once,
+    "GL501": clip_before_the_step,
+    "GL503": schedule_after_the_step,
+    "GL701": keep_the_number,
+    "GL703": retain_nothing,
+}
