@@ -6,8 +6,6 @@ keeps the books. Importing it patches nothing and does not load torch.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gradledger.errors import (
     CheckpointError,
     GradledgerError,
@@ -25,6 +23,7 @@ from gradledger.errors import (
     WindowNotEqual,
 )
 
+TYPE_CHECKING = False  # what typing would say, which takes longer to load than all of us
 if TYPE_CHECKING:
     from gradledger.engine import Stepper
     from gradledger.runtime.audit import audit

@@ -1,8 +1,6 @@
 """`python -m gradledger` is the command `gradledger`."""
 
-import sys
-
-from gradledger.cli import main
+from gradledger.cli import start
 
 if __name__ == "__main__":
-    sys.exit(main())
+    start()

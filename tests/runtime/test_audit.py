@@ -268,6 +268,19 @@ def test_our_memory_running_out_is_no_reason_to_end_the_program(
 # Long runs -----------------------------------------------------------------------------------
 
 
+def test_graphs_that_begin_to_pile_up_late_are_found() -> None:
+    loop = Loop()
+    total = torch.zeros(())
+    with gradledger.audit() as book:
+        for turn in range(200):
+            loop.optimizer.zero_grad()
+            loss = (loop.w * torch.rand(3)).pow(2).sum()
+            loss.backward()  # type: ignore[no-untyped-call]
+            loop.optimizer.step()
+            total = total + (loss if turn > 150 else loss.detach())
+    assert rules(book) == ["GL701"]
+
+
 def ours(book: Audit) -> int:
     """How many objects the audit holds, of whatever kind, program and modules left out."""
     seen: set[int] = set()

@@ -6,6 +6,7 @@ spends, each clear. What it cannot follow is unknown, and never called clean. It
   gradledger check                      all below the working directory
   gradledger check src train.py nb.ipynb
   gradledger check --format github src  for a workflow of GitHub's
+  gradledger check --diff src           what --fix would change
   gradledger check - < train.py         what comes from standard input
 
 `# gradledger: ignore[GL203] reason` on a finding's line, or on its loop's, silences it. Options are
@@ -14,16 +15,42 @@ kept in [tool.gradledger] of pyproject.toml; those of the command line come befo
 
 from __future__ import annotations
 
-import argparse
 import sys
-from typing import TYPE_CHECKING, TextIO
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import argparse
+    from typing import TextIO
+
     from gradledger.cli.checking import Outcome
-    from gradledger.cli.settings import Settings
+    from gradledger.cli.settings import Arguments, Settings
 
 FORMATS = ("text", "concise", "json", "github", "sarif", "gitlab")
 FINDINGS, FAILED = 1, 2
+
+DEFAULTS: dict[str, object] = {
+    "paths": [],
+    "select": [],
+    "ignore": [],
+    "possible": None,
+    "report_unused_ignores": False,
+    "format": "text",
+    "output": None,
+    "statistics": False,
+    "unknown": False,
+    "quiet": False,
+    "fail_on": None,
+    "exit_zero": False,
+    "baseline": None,
+    "write_baseline": False,
+    "config": None,
+    "stdin_filename": None,
+    "jobs": None,
+    "no_cache": False,
+    "fix": False,
+    "diff": False,
+}
+"""What the options are where none is given. They stand here, so that no parser is needed then."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,9 +64,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_rules(parser)
     _add_output(parser)
+    _add_fixes(parser)
     _add_status(parser)
     _add_baseline(parser)
     _add_files(parser)
+    parser.set_defaults(**DEFAULTS)
     parser.epilog = (
         "exit status: 0 nothing that fails; 1 findings; 2 it could not be done, or a file that was "
         "named\ncould not be checked. An info is shown and does not fail, unless by --fail-on info."
@@ -47,18 +76,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_rules(parser: argparse.ArgumentParser) -> None:
+    from argparse import BooleanOptionalAction
+
     add = parser.add_argument_group("what is looked for").add_argument
     add(
         "--select",
         metavar="RULES",
         action="append",
-        default=[],
         help="only these rules: codes, names or laws, with commas (GL101,GL2,clip-inside-window)",
     )
-    add("--ignore", metavar="RULES", action="append", default=[], help="all but these rules")
+    add("--ignore", metavar="RULES", action="append", help="all but these rules")
     add(
         "--possible",
-        action=argparse.BooleanOptionalAction,
+        action=BooleanOptionalAction,
         help="also findings that break a law on some paths only",
     )
     add(
@@ -70,11 +100,17 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("what is shown").add_argument
-    add("--format", choices=FORMATS, default="text", help="text by default")
+    add("--format", choices=FORMATS, help="text by default")
     add("--output", metavar="FILE", help="write it there instead of to standard output")
     add("--statistics", action="store_true", help="the number of findings by rule, and not each")
     add("--unknown", action="store_true", help="list the code that could not be followed, and why")
     add("-q", "--quiet", action="store_true", help="one line for each finding, and no summary")
+
+
+def _add_fixes(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("fixes, where one edit is certain to be the cure").add_argument
+    add("--fix", action="store_true", help="change the files, and show what is left")
+    add("--diff", action="store_true", help="show what --fix would change, and change nothing")
 
 
 def _add_status(parser: argparse.ArgumentParser) -> None:
@@ -101,20 +137,34 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     add("--no-cache", action="store_true", help="neither read nor write .gradledger_cache")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: Arguments) -> int:
     """Checks, delivers what was found, and says how it went."""
     from gradledger.cli.checking import check
     from gradledger.cli.settings import settings_of
 
     settings = settings_of(args)
     outcome = check(settings)
+    if settings.fix:
+        from gradledger.cli.fixing import fixed
+
+        outcome = fixed(settings, outcome)
     for remark in outcome.remarks:
         _tell(remark)
+    if settings.diff:
+        return _show_fixes(settings, outcome)
     if settings.write_baseline:
         _write_baseline(settings, outcome)
         return FAILED if outcome.incomplete else 0
     _deliver(settings, outcome)
     return _status(settings, outcome)
+
+
+def _show_fixes(settings: Settings, outcome: Outcome) -> int:
+    from gradledger.cli.fixing import differs
+
+    if differs(settings, outcome) and not settings.exit_zero:
+        return FINDINGS
+    return FAILED if outcome.incomplete else 0
 
 
 def _deliver(settings: Settings, outcome: Outcome) -> None:
@@ -131,7 +181,8 @@ def _deliver(settings: Settings, outcome: Outcome) -> None:
         )
 
     if not settings.output:
-        write()
+        # Standard output has the text that came from standard input, after its fixes.
+        write(sys.stderr if settings.fix and settings.stdin is not None else None)
         return
     from gradledger.cli.delivery import OutputError, to_file
 
@@ -142,10 +193,11 @@ def _deliver(settings: Settings, outcome: Outcome) -> None:
 
 
 def _status(settings: Settings, outcome: Outcome) -> int:
-    from gradledger.report.balance import fails
+    if outcome.inspection.findings and not settings.exit_zero:
+        from gradledger.report.balance import fails
 
-    if fails(outcome.inspection, settings.fail_on) and not settings.exit_zero:
-        return FINDINGS
+        if fails(outcome.inspection, settings.fail_on):
+            return FINDINGS
     return FAILED if outcome.incomplete else 0
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from gradledger.cli.roots import roots
 from gradledger.cli.settings import Settings
@@ -16,7 +14,10 @@ from gradledger.report.inspection import Inspection, NotChecked, Unknown
 from gradledger.report.paths import cell_of, shown
 from gradledger.static.running import Result, check_bytes, check_paths
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gradledger.cli.baseline import Entry
     from gradledger.static.cache import Cache
     from gradledger.static.sources import Trouble
@@ -32,6 +33,10 @@ class Outcome(Value):
     """A file that was named could not be checked."""
     entries: tuple[Entry, ...] = ()
     """What the findings are known by in a baseline, where one is to be written."""
+    files: tuple[str, ...] = ()
+    """What was looked at."""
+    stdin: bytes | None = None
+    """What came from standard input, where that was checked."""
 
 
 class Gathered:
@@ -55,12 +60,16 @@ class Gathered:
         self.followed += result.checked.followed
 
 
-def check(settings: Settings) -> Outcome:
-    """Checks what was asked for. Raises GradledgerError where that can't be done at all."""
+def check(settings: Settings, *, stdin: bytes | None = None) -> Outcome:
+    """Checks what was asked for. Raises GradledgerError where that can't be done at all.
+
+    `stdin` is given where standard input has already been read.
+    """
     begun = time.perf_counter()
-    gathered, stdin = Gathered(), None
+    gathered = Gathered()
     if settings.stdin is not None:
-        stdin = sys.stdin.buffer.read() if sys.stdin is not None else b""
+        if stdin is None:
+            stdin = sys.stdin.buffer.read() if sys.stdin is not None else b""
         result = check_bytes(settings.stdin, stdin, roots=roots([settings.stdin]))
         gathered.take(settings.stdin, result)
         named = {settings.stdin}
@@ -78,6 +87,8 @@ def check(settings: Settings) -> Outcome:
         ),
         remarks=tuple(_troubles(gathered)),
         incomplete=any(cell_of(trouble.path)[0] in named for trouble in gathered.troubles),
+        files=tuple(gathered.files),
+        stdin=stdin,
     )
     if gathered.findings or settings.baseline or settings.report_unused:
         from gradledger.cli.judging import judged

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Literal
 
 from gradledger.errors import GradledgerError, UnknownRuleError
 from gradledger.ledger.values import Value, replace
 
-Level = Literal["error", "warning", "info"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, Literal
+
+    Level = Literal["error", "warning", "info"]
 
 NAME = "pyproject.toml"
 TABLE = "[tool.gradledger]"

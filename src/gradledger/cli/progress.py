@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from types import TracebackType
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from rich.progress import Progress as Bar
 
 PATIENCE = 1.0

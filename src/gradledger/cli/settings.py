@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 
 from gradledger.cli import configuration
 from gradledger.errors import OptionError
 from gradledger.ledger.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from types import SimpleNamespace
+
+    Arguments = Namespace | SimpleNamespace
+    """Of a parser; or the defaults, where there was nothing to parse."""
 
 
 class Settings(Value):
@@ -32,9 +39,11 @@ class Settings(Value):
     write_baseline: bool
     jobs: int | None
     cache: bool
+    fix: bool
+    diff: bool
 
 
-def settings_of(args: argparse.Namespace) -> Settings:
+def settings_of(args: Arguments) -> Settings:
     """Raises OptionError, or ConfigurationError, for what makes no sense."""
     paths, stdin = _paths(args)
     first = stdin if stdin is not None else paths[0]
@@ -57,10 +66,12 @@ def settings_of(args: argparse.Namespace) -> Settings:
         write_baseline=args.write_baseline,
         jobs=_jobs(args.jobs),
         cache=not args.no_cache and stdin is None,
+        fix=_fix(args),
+        diff=args.diff,
     )
 
 
-def _paths(args: argparse.Namespace) -> tuple[tuple[str, ...], str | None]:
+def _paths(args: Arguments) -> tuple[tuple[str, ...], str | None]:
     paths = tuple(args.paths) or (".",)
     if "-" not in paths:
         if args.stdin_filename is not None:
@@ -71,7 +82,7 @@ def _paths(args: argparse.Namespace) -> tuple[tuple[str, ...], str | None]:
     return (), args.stdin_filename or "<stdin>"
 
 
-def _kept(args: argparse.Namespace, configured: configuration.Configuration) -> frozenset[str]:
+def _kept(args: Arguments, configured: configuration.Configuration) -> frozenset[str]:
     from gradledger.rules.selection import codes
 
     kept = codes(
@@ -91,19 +102,29 @@ def _output(path: str | None) -> str | None:
     return check_output(path, option="--output")
 
 
-def _statistics(args: argparse.Namespace) -> bool:
+def _statistics(args: Arguments) -> bool:
     if args.statistics and args.format not in ("text", "concise"):
         raise OptionError(f"--statistics is for people, and --format {args.format} for programs.")
     return bool(args.statistics)
 
 
-def _baseline(args: argparse.Namespace, configured: configuration.Configuration) -> str | None:
+def _baseline(args: Arguments, configured: configuration.Configuration) -> str | None:
     path = args.baseline or configured.baseline
     if args.write_baseline and path is None:
         raise OptionError("--write-baseline needs to know where. Add --baseline FILE.")
     if path is not None and os.path.isdir(path):
         raise OptionError(f"the baseline {path} is a folder. Name a file in it.")
     return path
+
+
+def _fix(args: Arguments) -> bool:
+    if args.fix and args.diff:
+        raise OptionError("--diff shows what --fix would change. Leave one of them out.")
+    if (args.fix or args.diff) and args.write_baseline:
+        raise OptionError("--write-baseline keeps what is found. Fix first, and write it then.")
+    if args.diff and (args.format != "text" or args.statistics):
+        raise OptionError("--diff shows a patch and no findings. Leave out how to show them.")
+    return bool(args.fix)
 
 
 def _jobs(jobs: int | None) -> int | None:

@@ -77,6 +77,8 @@ class Weight(Value):
     """What the code divided the loss by: 1 for not at all, a name where the value is not known."""
     items: int | None = None
     """How many items (rows, tokens) the mean was taken over."""
+    items_vary: bool = False
+    """The number of items is not known, and is another in each batch: padding is left out."""
     framework_divides: bool = False
     divided_at: Place | None = None
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from gradledger.ledger.verdict import Verdict
-from gradledger.report.inspection import Inspection
 from gradledger.rules import Severity
 from gradledger.rules.ordering import WORST_FIRST, severity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from gradledger.ledger.verdict import Verdict
+    from gradledger.report.inspection import Inspection
 
 
 def worst(verdict: Verdict | Inspection) -> Severity | None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from gradledger.ledger.findings import Finding
-from gradledger.ledger.verdict import Verdict
 from gradledger.report.visible import visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gradledger.ledger.findings import Finding
+    from gradledger.ledger.verdict import Verdict
 
 NAMED = 3
 """So many parameters are called by their names; more are only counted."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gradledger.ledger.verdict import Verdict
 from gradledger.report.inspection import Inspection
-from gradledger.report.terminal import Line, Terminal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gradledger.ledger.verdict import Verdict
+    from gradledger.report.terminal import Line, Terminal
 
 
 def laid_out(
@@ -20,7 +23,7 @@ def laid_out(
 ) -> Iterator[Line]:
     """All lines, those of the findings first. `quiet` leaves out the sum."""
     yield from _findings(verdict, terminal, concise=concise, quiet=quiet, statistics=statistics)
-    if isinstance(verdict, Verdict):
+    if not isinstance(verdict, Inspection):
         yield from _of_run(verdict, terminal, brief=concise or quiet)
         return
     from gradledger.report import survey

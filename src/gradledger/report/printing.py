@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TextIO
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
 
 
 def put(text: str, stream: TextIO) -> None:

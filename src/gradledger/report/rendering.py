@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, TextIO
 
 from gradledger.errors import OptionError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TextIO
+
     from gradledger.ledger.verdict import Verdict
     from gradledger.report.inspection import Inspection
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-
-from gradledger.report.balance import balance, worst
 from gradledger.report.counts import counted
-from gradledger.report.inspection import Inspection
 from gradledger.report.paths import cell_of, shown
-from gradledger.report.terminal import Line, Terminal
 from gradledger.report.visible import visible
-from gradledger.rules.ordering import WORST_FIRST, ordered, severity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gradledger.report.inspection import Inspection
+    from gradledger.report.terminal import Line, Terminal
 
 NAMED = 6
 """So many rules are named to read on about, the worst first."""
@@ -36,6 +36,8 @@ def lines(inspection: Inspection, terminal: Terminal) -> Iterator[Line]:
     if aside := _aside(inspection):
         yield from terminal.prose(f"{aside}.")
     if inspection.findings:
+        from gradledger.rules.ordering import ordered
+
         codes = list(dict.fromkeys(finding.rule for finding in ordered(inspection.findings)))
         yield ("  To read on: ", (f"gradledger rule {' '.join(codes[:NAMED])}", "code"))
 
@@ -48,6 +50,11 @@ def sentence(inspection: Inspection, terminal: Terminal) -> Iterator[Line]:
 
 
 def _found(inspection: Inspection) -> Iterator[Line]:
+    from collections import Counter
+
+    from gradledger.report.balance import balance, worst
+    from gradledger.rules.ordering import WORST_FIRST, severity
+
     level = worst(inspection)
     assert level is not None
     judged, style = ("do not balance", level.value)

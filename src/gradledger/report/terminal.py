@@ -7,22 +7,26 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from gradledger.report.printing import put
 from gradledger.report.visible import columns, visible
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from typing import TextIO
+
     from rich.console import Console
     from rich.text import Text
 
     from gradledger.rules.programs import Program
 
-Piece: TypeAlias = "str | tuple[str, str] | Text"
-"""Text, text and the name of its style, or, where there is colour, text that is painted already."""
-Line: TypeAlias = Sequence[Piece]
+    Piece = str | tuple[str, str] | Text
+    """Text, text and the name of its style, or, where there is colour, text painted already."""
+    Line = Sequence[Piece]
+else:
+    Piece = Line = object
 
 WIDEST = 100
 """Longer lines are hard to read, however wide the terminal."""
@@ -127,6 +131,8 @@ class Terminal:
     def waiting(self, text: str) -> AbstractContextManager[object]:
         """A sign of life while something takes its time, on a screen only."""
         if self.console is None or not self.stream.isatty():
+            from contextlib import nullcontext
+
             return nullcontext()
         return self.console.status(text, spinner="line")
 

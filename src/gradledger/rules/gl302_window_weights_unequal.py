@@ -17,7 +17,12 @@ def broken(page: Page, step: Step) -> Iterator[Breach]:
         if window is None or not window.regular or not window.all_means:
             continue
         sure: bool | None = True
-        if sizes := _unequal_sizes(window):
+        if any(h.deposit.weight.items_vary for h in window.holdings):
+            sure = page.counting.at_least(window.batches(page.counting), 2)
+            if sure is False:
+                continue
+            detail = "adds up means over unequal numbers of items as if they were equal"
+        elif sizes := _unequal_sizes(window):
             detail = f"adds up means over {sizes} items as if they were equal"
         elif sure := _too_short(page, step.optimizer, window):
             n = window.batches(page.counting)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from enum import Enum
-from typing import Any
 
-from gradledger.ledger import Breach, Law, Page
-from gradledger.ledger.events import Event
 from gradledger.ledger.values import Value
 
-Predicate = Callable[[Page, Any], Iterable[Breach]]
-"""Given the page before an event and the event, every way in which the event breaks the rule."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from gradledger.ledger import Breach, Law, Page
+    from gradledger.ledger.events import Event
+
+    Predicate = Callable[[Page, Any], Iterable[Breach]]
+    """Given the page before an event and the event, every way in which it breaks the rule."""
 
 
 class Severity(Enum):

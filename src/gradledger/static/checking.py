@@ -12,7 +12,7 @@ from gradledger.static.checked import Checked, Unknown
 from gradledger.static.interpreter import Interpreter, TooManyPaths
 from gradledger.static.lowering.binding import Binding, TooManyOwners
 from gradledger.static.lowering.essentials import essential
-from gradledger.static.lowering.roots import DEPOSITS, RELEVANT, TORCH, Root, roots
+from gradledger.static.lowering.roots import RELEVANT, TORCH, Root, roots
 from gradledger.static.program import Program
 from gradledger.static.project import Project
 from gradledger.static.sources import Source, Trouble
@@ -21,7 +21,7 @@ STOPS = frozenset(rule.code for rule in CATALOGUE if rule.stops)
 SEEN = frozenset(rule.code for rule in CATALOGUE if rule.seen_by.by_check)
 
 MOST_VISITS = 40_000
-MOST_OUTCOMES = 4_000
+MOST_OUTCOMES = 2_500
 """Bounds on the work for one root: what takes more is unknown."""
 
 
@@ -29,6 +29,7 @@ def check_source(source: Source, project: Project) -> Checked:
     """The laws that the file breaks, on every path that can be followed."""
     if not (RELEVANT.search(source.text) and TORCH.search(source.text)):
         return Checked()
+    project.begin()
     module = project.module(source)
     if isinstance(module, Trouble):
         return Checked()
@@ -48,9 +49,9 @@ def _judged(root: Root) -> tuple[tuple[Finding, ...], str | None]:
     """The findings of a root, and why it is unknown; None where it has no gradients."""
     if root.program is None:
         return (), root.why
-    binding = Binding(root.program, root.optimizers, root.condition_names)
+    binding = Binding(root.program, root.optimizers, root.condition_names, root.strays)
     if not binding.worth_following:
-        return (), root.unknown[0][1] if root.unknown and DEPOSITS else None
+        return (), root.unknown[0][1] if root.unknown else None
     try:
         program = binding.program()
     except TooManyOwners:

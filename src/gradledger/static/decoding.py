@@ -44,6 +44,12 @@ def decode(data: bytes) -> str:
     return text
 
 
+def encoded(text: str, *, like: bytes) -> bytes:
+    """The other way: the text in the encoding of the bytes it came from, with a mark as there."""
+    mark = _BOM if like.startswith(_BOM) else b""
+    return mark + text.encode((not mark and _declared(like)) or "utf-8")
+
+
 def _declared(data: bytes) -> str | None:
     """The encoding that a comment in one of the first two lines names (PEP 263)."""
     lines = data[:1000].split(b"\n", 2)[:2]

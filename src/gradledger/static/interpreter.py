@@ -49,6 +49,9 @@ NO_PATHS: Paths = frozenset()
 INSIDE = ("break", "continue")
 """Exits that no loop lets out."""
 
+ABSENT = frozenset({"GL202", "GL501", "GL503", "GL504"})
+"""Rules about something that did not happen: with an option, it may have happened elsewhere."""
+
 Visit = tuple[str | int, ...]
 """Where in the program, and in each loop around it: the first round, or a later one."""
 
@@ -102,7 +105,9 @@ class Interpreter:
         """
         return {
             visit: {
-                fault: "certain" if self._certain(sure, self._met[visit], options) else "possible"
+                fault: "certain"
+                if self._certain(sure, self._met[visit], () if fault[0] in ABSENT else options)
+                else "possible"
                 for fault, sure in faults.items()
             }
             for visit, faults in self._sure.items()

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr
 
 
+MOST_READ = 24
+"""So many other files are read for one: behind large libraries there is no end."""
+
+MATTERS = (b"backward", b"zero_grad", b".step(", b"ptim", b"requires_grad", b"oss", b"detach")
+
+
 class Import:
     """A name that stands for something in another file, or outside of the project."""
 
@@ -87,6 +93,7 @@ class Project:
         self._roots = tuple(map(os.path.abspath, roots))
         self._modules: dict[str, Module | None] = {}
         self._asked: set[str] = set()
+        self._left = MOST_READ
 
     def module(self, source: Source) -> Module | Trouble:
         """The file as a module of the project."""
@@ -99,6 +106,10 @@ class Project:
             return tree
         known = self._modules[key] = Module(source, tree)
         return known
+
+    def begin(self) -> None:
+        """Another file is checked: it may read so many others, and no more."""
+        self._left = MOST_READ
 
     def imported(self, by: Module, module: str, level: int = 0) -> Module | None:
         """The file of the project that `import module` means in another one; None for no such."""
@@ -128,17 +139,33 @@ class Project:
     def _at(self, path: str) -> Module | None:
         self._asked.add(path)
         if path not in self._modules:
-            self._modules[path] = self._read(path)
+            data = _contents(path)
+            if data is None:
+                self._modules[path] = None
+            elif not self._left:
+                return None
+            else:
+                self._left -= 1
+                self._modules[path] = self._parsed(path, data)
         return self._modules[path]
 
-    def _read(self, path: str) -> Module | None:
-        if not os.path.isfile(path):
-            return None
-        source = sources.read(path)
+    def _parsed(self, path: str, data: bytes) -> Module | None:
+        source = sources.from_bytes(path, data)
         if isinstance(source, Trouble):
             return None
         tree = sources.parse(source)
         return None if isinstance(tree, Trouble) else Module(source, tree)
+
+
+def _contents(path: str) -> bytes | None:
+    """The bytes of a file that can matter to somebody who imports it; None for any other."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError:
+        return None
+    names = os.path.basename(path) == "__init__.py"
+    return data if names or any(word in data for word in MATTERS) else None
 
 
 def _candidates(
@@ -182,13 +209,22 @@ def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 TOUCHES = re.compile(
-    r"backward|zero_grad|\.step\(|\.grad\b|grad_norm|grad_value|unscale_|requires_grad|detach"
-    r"|optim|no_sync|scale_loss"
+    r"backward\(|zero_grad|\.step\(|\.grad\b|grad_norm|grad_value|unscale_|requires_grad"
+    r"|[oO]ptim|no_sync|scale_loss"
 )
 """Words without which a function does nothing to gradients, nor makes anything that does."""
+
+DETACHES = re.compile(r"detach|\.data\b|\.item\(|\+=|append\(")
+"""Words of small functions that hand tensors on, or keep them."""
+
+SMALL = 16
+"""Lines of a function that is worth a look for no other reason."""
 
 CALLS = re.compile(r"(\w+)\s*\(")
 MEMBER_CALLS = re.compile(r"(\w+)\.(\w+)\s*\(")
 SUPER_CALLS = re.compile(r"super\([^)]*\)\.(\w+)\(")
+DEPOSITS = re.compile(r"backward\(|\.grad\b|accumulate_grad|gradient_accumulation")
+"""Words without which a function makes no deposit."""
+
 DOES = re.compile(r"backward\(|zero_grad\(|\.step\(")
 """Words of functions that do something to gradients themselves."""

@@ -46,7 +46,7 @@ def clear_the_spent(fault: Fault) -> Edits | None:
 
 
 def move_the_clear(fault: Fault) -> Edits | None:
-    """GL201: between backward and step, to before the backward; in each micro-batch, to the step."""
+    """GL201: between backward and step, to before the first; in each micro-batch, to the step."""
     clear, deposits = fault.statement, fault.evidence("deposited")
     call = only_call(clear)
     if clear is None or call is None or not deposits or method(call) != "zero_grad":

@@ -81,7 +81,8 @@ def _walked(total: ast.expr, keeping: Statement) -> bool:
 
 def _without_argument(script: Script, call: ast.Call, argument: ast.keyword) -> Edits | None:
     """The call without one of its arguments. Comments between them are not ours to place."""
-    given = sorted([*call.args, *call.keywords], key=script.start)
+    arguments: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
+    given = sorted(arguments, key=script.start)
     index = given.index(argument)
     start, end = script.start(argument), script.end(argument)
     if index:

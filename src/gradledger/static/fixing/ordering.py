@@ -43,7 +43,7 @@ def schedule_after_the_step(fault: Fault) -> Edits | None:
 
 
 def _depend(late: Statement, early: Statement) -> bool:
-    """Does one of the statements that it passes assign a name that it uses, or use one of its own?"""
+    """Does a statement that it passes assign a name that it uses, or use one that it assigns?"""
     passed = late.between(early)
     mine = _names(late.node)
     return any(

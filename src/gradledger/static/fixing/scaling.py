@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from gradledger.static.fixing.calls import (
-    Spend,
     calls,
     calls_method,
     only_call,
@@ -33,15 +31,14 @@ def unscale_first(fault: Fault) -> Edits | None:
         for found in spends_of(statement)
         if found.scaler
     }
-    later = _later_step(fault.script, clip)
-    if len(stepped) != 1 or later is None or spend(only_call(later)) not in stepped:
+    on_the_way = _until_the_step(fault.script, clip)
+    if len(stepped) != 1 or not on_the_way:
         return None
     ((optimizer, scaler),) = stepped
-    if rebound(optimizer, [clip.loop or clip.scope]):
+    if rebound(optimizer, on_the_way) or rebound(scaler or "", on_the_way):
         return None
-    scaled_by = {_scaler_of(deposit) for deposit in fault.evidence("deposited")}
-    here = {s.scope for s in fault.evidence("deposited")} <= {clip.scope}
-    if here and scaled_by != {scaler}:
+    deposits = [d for d in fault.evidence("deposited") if d.scope is clip.scope]
+    if not {_scaler_of(deposit) for deposit in deposits} <= {scaler}:
         return None
     return before(fault.script, clip, f"{scaler}.unscale_({optimizer})")
 
@@ -104,30 +101,27 @@ def _same_call(one: ast.Call, other: ast.Call | None) -> bool:
     return other is not None and ast.dump(one) == ast.dump(other) and plain(one.func) is not None
 
 
-def _later_step(script: Script, statement: Statement) -> Statement | None:
-    """The next step of a scaler in the statement's block, or in a block around it."""
+def _until_the_step(script: Script, statement: Statement) -> list[ast.stmt]:
+    """The statements up to the next step of a scaler, in the same block or in one around it."""
     above: Statement | None = statement
     while above is not None and above.scope is statement.scope:
-        for node in above.block[above.index + 1 :]:
-            found = spend(only_call(script.of(node)))
+        for index in range(above.index + 1, len(above.block)):
+            found = spend(only_call(script.of(above.block[index])))
             if found is not None and found.scaler:
-                return script.of(node)
-        if isinstance(above.parent and above.parent.node, ast.For | ast.AsyncFor | ast.While):
-            return None
-        above = above.parent
-    return None
+                return above.block[above.index : index]
+        # Behind a loop over parameters comes another turn of it, with nothing left to unscale.
+        above = None if above.loop is not (above.parent and above.parent.loop) else above.parent
+    return []
 
 
 def _steps(script: Script, around: ast.AST, scaler: str) -> list[Statement]:
     """The statements that step something through that scaler."""
-    return list(_stepping(script, around, scaler))
-
-
-def _stepping(script: Script, around: ast.AST, scaler: str) -> Iterator[Statement]:
-    for statement in script.within(around):
-        found: list[Spend] = [] if hasattr(statement.node, "body") else spends_of(statement)
-        if any(one.scaler == scaler for one in found):
-            yield statement
+    return [
+        statement
+        for statement in script.within(around)
+        if not hasattr(statement.node, "body")
+        and any(found.scaler == scaler for found in spends_of(statement))
+    ]
 
 
 def _scaler_of(deposit: Statement) -> str | None:

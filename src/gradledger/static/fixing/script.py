@@ -72,12 +72,12 @@ class Script:
         return self._by_node[id(node)]
 
     def within(self, around: ast.AST) -> Iterator[Statement]:
-        """The statements inside a loop, a function or the module: not those of other functions."""
+        """The statements of a loop, a function or the module, but for those of functions in it."""
         for statement in self._statements:
-            above: Statement | None = statement
-            while above is not None and above.node is not around and above.scope is not around:
-                above = above.parent if above.scope is statement.scope else None
-            if above is not None and statement.node is not around:
+            above = statement.parent
+            while above and above.scope is statement.scope and above.node is not around:
+                above = above.parent
+            if statement.scope is around or (above and above.node is around and _is_loop(around)):
                 yield statement
 
     def start(self, node: ast.expr | ast.stmt | ast.keyword) -> int:
@@ -94,15 +94,12 @@ class Script:
 
     def line_start(self, line: int) -> int:
         """The first character of a line, or the end of the text."""
-        return self._starts[line - 1] if line <= len(self._starts) else len(self.text)
+        return self._starts[max(line, 1) - 1] if line <= len(self._starts) else len(self.text)
 
     def line_end(self, line: int) -> str:
         """What ends a line; where nothing does, what ends the one before."""
-        for number in range(line, 0, -1):
-            found = re.search(r"[\r\n]*\Z", self.text[: self.line_start(number + 1)])
-            if found and found[0] and self.line_start(number + 1) > self.line_start(number):
-                return _LINE_END.findall(found[0])[-1]
-        return "\n"
+        ends = _LINE_END.findall(self.text, self.line_start(line - 1), self.line_start(line + 1))
+        return ends[-1] if ends else "\n"
 
     def indent(self, node: ast.stmt) -> str | None:
         """What stands before a statement that has its lines to itself; None where it shares them.
@@ -119,6 +116,10 @@ class Script:
         start = self.line_start(line)
         text = self.text[start : self.line_start(line + 1)]
         return start + len(text.encode("utf-8")[:column].decode("utf-8", "ignore"))
+
+
+def _is_loop(node: ast.AST) -> bool:
+    return isinstance(node, ast.For | ast.AsyncFor | ast.While)
 
 
 def _end(node: ast.expr | ast.stmt | ast.keyword) -> tuple[int, int]:

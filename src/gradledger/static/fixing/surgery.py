@@ -21,11 +21,8 @@ def after(script: Script, statement: Statement, code: str) -> Edits | None:
     indent = script.indent(statement.node)
     if indent is None:
         return None
-    line = script.line_of(script.end(statement.node))
-    place, end = script.line_start(line + 1), script.line_end(line)
-    new = indent + code
-    ended = script.text[:place].endswith(("\r", "\n"))
-    return (Edit(place, place, new + end if ended else end + new),)
+    place, line_end = _behind(script, statement)
+    return (Edit(place, place, line_end + indent + code),)
 
 
 def without(script: Script, statement: Statement) -> Edits | None:
@@ -36,29 +33,36 @@ def without(script: Script, statement: Statement) -> Edits | None:
 
 
 def moved_before(script: Script, statement: Statement, to: Statement) -> Edits | None:
-    """The statement moved, line for line, in front of another one of its block."""
-    return _moved(script, statement, to, script.line_start(to.node.lineno))
+    """The statement moved in front of another one, with the comment on its line."""
+    code = _taken(script, statement, to)
+    added = None if code is None else before(script, to, code)
+    removed = without(script, statement)
+    return (*added, *removed) if added and removed else None
 
 
 def moved_after(script: Script, statement: Statement, to: Statement) -> Edits | None:
-    """The statement moved behind another one, with the indent that is right there."""
-    line = script.line_of(script.end(to.node))
-    return _moved(script, statement, to, script.line_start(line + 1))
-
-
-def _moved(script: Script, statement: Statement, to: Statement, place: int) -> Edits | None:
+    """The same, behind another one."""
+    code = _taken(script, statement, to)
+    added = None if code is None else after(script, to, code)
     removed = without(script, statement)
-    old, new = script.indent(statement.node), script.indent(to.node)
-    if removed is None or old is None or new is None:
+    return (*added, *removed) if added and removed else None
+
+
+def _taken(script: Script, statement: Statement, to: Statement) -> str | None:
+    """The statement's own lines, without the first indent and the last line end."""
+    indent = script.indent(statement.node)
+    if indent is None:
         return None
-    if old != new and statement.node.lineno != statement.node.end_lineno:
+    if indent != script.indent(to.node) and statement.node.lineno != statement.node.end_lineno:
         return None  # the lines after the first may be aligned, or inside of a text
-    start, end = removed[0].start, removed[0].end
-    lines = script.text[start:end].strip("\r\n").removeprefix(old)
-    line_end = script.line_end(statement.node.lineno)
-    ended = not script.text[:place] or script.text[:place].endswith(("\r", "\n"))
-    text = new + lines + line_end if ended else line_end + new + lines
-    return (Edit(place, place, text), *removed)
+    return script.text[script.start(statement.node) : _behind(script, statement)[0]]
+
+
+def _behind(script: Script, statement: Statement) -> tuple[int, str]:
+    """Where the statement's last line ends, and how."""
+    line = script.line_of(script.end(statement.node))
+    text = script.text[: script.line_start(line + 1)]
+    return len(text.removesuffix("\n").removesuffix("\r")), script.line_end(line)
 
 
 def _lines(script: Script, statement: Statement) -> tuple[int, int]:

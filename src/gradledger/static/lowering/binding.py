@@ -43,7 +43,7 @@ from gradledger.static.lowering.effects import (
     Spends,
     Unscales,
 )
-from gradledger.static.lowering.values import Keys, Optimizer
+from gradledger.static.lowering.values import NO_KEYS, Keys, Optimizer
 from gradledger.static.program import (
     Branch,
     Call,
@@ -77,6 +77,7 @@ class Binding:
         program: Program,
         optimizers: dict[str, Optimizer],
         condition_names: dict[str, set[str]],
+        strays: Keys = NO_KEYS,
     ) -> None:
         self._conditions = condition_names
         effects = list(events_in(program))
@@ -84,7 +85,7 @@ class Binding:
         named = {
             e.optimizer
             for e in effects
-            if isinstance(e, Effect) and e.optimizer and not isinstance(e, Excuses)
+            if isinstance(e, Effect) and e.optimizer and not isinstance(e, Excuses | Renews)
         }
         self._optimizers = {n: o for n, o in optimizers.items() if n in named}
         self._spent = {e.optimizer for e in effects if isinstance(e, Spends) and e.optimizer}
@@ -115,6 +116,14 @@ class Binding:
         )
         """Tensors that are no parameters, whose gradients the code looks at."""
         self._cells: CellNames = owned
+        self._strays: CellNames = NO_CELLS
+        if not self._unknown and not by_hand:
+            self._strays = frozenset(
+                k
+                for k in strays
+                if not any(_within(k, c) or _within(c, k) for c in owned | self._leaves)
+            )
+        """Models that nobody owns."""
         self._program = program
         self._used = conditions_in(program)
         self._deciding = _deciding(program)
@@ -152,7 +161,12 @@ class Binding:
         """Conditions that hold for a whole run."""
         changing = _changing(self._program)
         texts = {t for name in changing for t in self._conditions.get(name, ())} | changing
-        return {c for c in self._used - texts if " reaches " not in c and " are those " not in c}
+        only_clears = _only_clears(self._program)
+        return {
+            c
+            for c in self._used - texts - only_clears
+            if " reaches " not in c and " are those " not in c
+        }
 
     @property
     def worth_following(self) -> bool:
@@ -168,6 +182,12 @@ class Binding:
             if self._optimizers:
                 at = next(iter(self._optimizers.values())).made_at
             prologue.append(Do(Declare(at, self._cells, Traits())))
+            for name, optimizer in self._optimizers.items():
+                if optimizer.tensors:
+                    tensors = Traits(parameter=False)
+                    prologue.append(Do(Declare(at, self._owned[name], tensors)))
+        if self._strays and self._cells:
+            prologue.append(Do(Declare(at, self._strays, Traits())))
         if self._leaves and self._cells:
             prologue.append(Do(Declare(at, self._leaves, Traits(parameter=False))))
         for name, optimizer in self._optimizers.items():
@@ -227,7 +247,8 @@ class Binding:
         if leaves and reach == leaves:
             return leaves, NO_CELLS
         sure, maybe = self._reached_owned(reach)
-        return sure | leaves, maybe
+        strays = frozenset(c for c in self._strays if any(_within(r, c) for r in reach))
+        return sure | leaves | strays, maybe
 
     def _reached_owned(self, reach: Keys) -> tuple[CellNames, CellNames]:
         if self._single:
@@ -319,6 +340,8 @@ class Binding:
                 cells = frozenset(
                     c for c in self._cells | self._leaves if any(_within(c, k) for k in event.keys)
                 )
+                if event.optimizer:
+                    cells = self._owned.get(event.optimizer, NO_CELLS) & self._unknown
                 return sequence([Do(Read(event.at, cells)), Do(Clear(event.at, cells))]) if (
                     cells
                 ) else NOTHING
@@ -343,7 +366,7 @@ class Binding:
     def _deposit(self, event: Deposits) -> Program:
         sure, maybe = self._reached(event.keys)
         frozen = frozenset(
-            c for c in self._cells if any(_within(c, k) for k in event.frozen)
+            c for c in self._cells | self._strays if any(_within(c, k) for k in event.frozen)
         )
         for cells in self._owned.values():
             if cells <= frozen:
@@ -413,6 +436,27 @@ class Binding:
                 ),
             ]
         )
+
+
+def _only_clears(program: Program) -> set[str]:
+    """Conditions by which somebody chose to leave out a clear, and nothing else."""
+    match program:
+        case Branch(then, orelse, condition):
+            found = _only_clears(then) | _only_clears(orelse)
+            for side, other in ((then, orelse), (orelse, then)):
+                events = [e for e in events_in(side) if isinstance(e, Effect)]
+                if condition and events and not acts(other):
+                    if all(isinstance(e, Clears | Excuses) for e in events):
+                        found.add(condition)
+            return found
+        case Sequence(parts):
+            return set().union(*map(_only_clears, parts))
+        case Loop(body) | Call(body):
+            return _only_clears(body)
+        case Try(body, handler):
+            return _only_clears(body) | _only_clears(handler)
+        case _:
+            return set()
 
 
 def _deciding(program: Program) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gradledger.ledger.events import Batch, Event
+from gradledger.ledger.values import replace
 from gradledger.static.lowering.effects import Excuses, Renews
 from gradledger.static.program import (
     NOTHING,
@@ -84,6 +85,23 @@ def events_in(program: Program) -> Iterable[Event]:
             return
 
 
+def without(program: Program, kind: type[Event]) -> Program:
+    """The program without the events of one kind."""
+    match program:
+        case Do(event):
+            return NOTHING if isinstance(event, kind) else program
+        case Sequence(parts):
+            return sequence(without(part, kind) for part in parts)
+        case Branch(then, orelse, condition):
+            return branch(without(then, kind), without(orelse, kind), condition)
+        case Loop(body) | Call(body):
+            return replace(program, body=without(body, kind))
+        case Try(body, handler):
+            return replace(program, body=without(body, kind), handler=without(handler, kind))
+        case _:
+            return program
+
+
 def conditions_in(program: Program) -> set[str]:
     """The names of all conditions that something depends on."""
     match program:
@@ -100,4 +118,4 @@ def conditions_in(program: Program) -> set[str]:
             return set()
 
 
-__all__ = ["NOTHING", "acts", "branch", "conditions_in", "does", "events_in", "sequence"]
+__all__ = ["NOTHING", "acts", "branch", "conditions_in", "does", "events_in", "sequence", "without"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from gradledger.ledger.events import Keep, Release, Schedule, Sync, Update
+from gradledger.ledger.events import Keep, Release, Schedule, Sync, Update, Weight
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts, sizes
 from gradledger.static.lowering.effects import (
@@ -274,6 +274,9 @@ class Calls(Inlining):
 
     def _of_parameters(self, parameters: Parameters, name: str, node: ast.Call) -> Known:
         arguments = self.arguments(node)
+        if name.startswith("register_post_accumulate"):
+            self.hooked = True
+            return PLAIN
         if name == "requires_grad_":
             self.freeze(parameters.keys, arguments.get(0, "requires_grad") or Constant.of(True))
             return parameters
@@ -627,7 +630,7 @@ class Calls(Inlining):
             return PLAIN
         if name in facts.MEAN_FUNCTIONS:
             made = self.computed(*arguments.values())
-            return replace(made, weight=of_reduction(arguments.named, MEAN))
+            return replace(made, weight=of_reduction(arguments.named, _mean(node)))
         torch = dotted.startswith(("torch.", "F.", "einops."))
         if _requires_grad(arguments) or name == "Parameter":
             return Thing(leaf=True, built=dotted)
@@ -640,7 +643,7 @@ class Calls(Inlining):
         if name == "DataLoader":
             return Thing(plain=True, shape=sizes.batched(arguments))
         if torch and dotted.startswith("torch.nn.") and name[:1].isupper():
-            weight = MEAN if name in facts.MEAN_MODULES else Thing().weight
+            weight = _mean(node) if name in facts.MEAN_MODULES else Thing().weight
             return Thing(built=dotted, weight=of_reduction(arguments.named, weight))
         made = self.computed(*arguments.values(), sure=torch)
         if name in ("mean",) and torch:
@@ -743,8 +746,14 @@ class Calls(Inlining):
         if inner is not None:
             return inner
         keys = self.keys_of(first) if first is not None else frozenset()
+        made = [self.store.get(key) for key in keys]
         return Optimizer(
-            "", keys or None, self.at(node), closure_loops=name == "LBFGS", built=dotted
+            "",
+            keys or None,
+            self.at(node),
+            closure_loops=name == "LBFGS",
+            built=dotted,
+            tensors=bool(made) and all(isinstance(m, Thing) and m.leaf for m in made),
         )
 
     def _scheduler(self, arguments: Arguments) -> Known:
@@ -852,6 +861,13 @@ CHAINING = frozenset("chain from_iterable".split())
 ROLE_METHODS = frozenset(
     "step zero_grad scale unscale_ update first_step second_step".split()
 )
+
+
+def _mean(node: ast.Call) -> Weight:
+    """A mean over a batch; over what is not padding, if that is left out."""
+    padded = any(k.arg == "ignore_index" and "pad" in ast.unparse(k.value).lower()
+                 for k in node.keywords)
+    return replace(MEAN, items_vary=padded)
 
 
 def _terminal(node: ast.expr) -> str:

@@ -139,7 +139,7 @@ class Expressions(State):
                 return None
 
     def _by_star(self, module: Module, name: str, depth: int) -> Known | None:
-        for star in module.stars if depth < 4 else ():
+        for star in module.stars if depth < 3 and len(module.stars) < 8 else ():
             top = star.module.partition(".")[0]
             if not star.level and top in OUTSIDE:
                 continue
@@ -506,6 +506,8 @@ class Expressions(State):
         self._bind_generators(node.generators)
         self.eval(node.key)
         value = self.used(node.value)
+        if isinstance(value, Parameters):
+            return value
         return PLAIN if is_plain(value) else self.computed(value, sure=False)
 
     def _bind_generators(self, generators: list[ast.comprehension]) -> Items | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from gradledger.ledger.values import replace
@@ -23,7 +23,17 @@ from gradledger.static.lowering.values import (
     Thing,
 )
 from gradledger.static.program import Call
-from gradledger.static.project import DOES, CALLS, MEMBER_CALLS, SUPER_CALLS, TOUCHES, Module
+from gradledger.static.project import (
+    CALLS,
+    DEPOSITS,
+    DETACHES,
+    DOES,
+    MEMBER_CALLS,
+    SMALL,
+    SUPER_CALLS,
+    TOUCHES,
+    Module,
+)
 
 
 class Arguments(NamedTuple):
@@ -50,6 +60,7 @@ class Inlining(Expressions):
     """How many backward passes the walk has met."""
     no_sync_maybe = False
     _interesting: dict[int, bool]
+    _depositing: dict[int, bool]
 
     def call_function(
         self, function: FunctionDef, arguments: Arguments, node: ast.AST, *, root: bool = False
@@ -185,27 +196,55 @@ class Inlining(Expressions):
 
     def _looks_interesting(self, function: FunctionDef) -> bool:
         text = function.module.text(function.node)
-        if TOUCHES.search(text):
+        if TOUCHES.search(text) or (text.count("\n") < SMALL and DETACHES.search(text)):
             return True
+        return any(map(self.is_interesting, self.called_by(function, text)))
+
+    def makes_deposits(self, function: FunctionDef) -> bool:
+        """Does it make a deposit, by itself or by what it calls?"""
+        known = self._depositing.get(id(function.node))
+        if known is None:
+            self._depositing[id(function.node)] = False  # for functions that call each other
+            text = function.module.text(function.node)
+            known = bool(DEPOSITS.search(text)) or any(
+                map(self.makes_deposits, self.called_by(function, text))
+            )
+            self._depositing[id(function.node)] = known
+        return known
+
+    def called_by(self, function: FunctionDef, text: str) -> Iterator[FunctionDef]:
+        """The project's own functions that are called in a text, as far as names tell."""
         called = set(CALLS.findall(text))
         if "super()" in text and function.cls is not None:
             start = function.bound.cls if isinstance(function.bound, Thing) else None
             for name in called & set(SUPER_CALLS.findall(text)):
                 above = self.method(start or function.cls, name, after=function.cls)
-                if above is not None and self.is_interesting(above):
-                    return True
+                if above is not None:
+                    yield above
         cls = function.bound.cls if isinstance(function.bound, Thing) else function.cls
         for name in called:
             found = self._called(name, function.module, cls)
-            if found is not None and self.is_interesting(found):
-                return True
-        for owner, name in MEMBER_CALLS.findall(text):
+            if found is not None:
+                yield found
+        for owner, name in set(MEMBER_CALLS.findall(text)):
             module = self.defined(function.module, owner)
             if isinstance(module, Imported):
                 found = self._called(name, module.module, None)
-                if found is not None and self.is_interesting(found):
-                    return True
-        return False
+                if found is not None:
+                    yield found
+
+    def called_at_top(self, module: Module, text: str) -> Iterator[FunctionDef]:
+        """The functions that a script's own lines call, as far as names tell."""
+        for name in set(CALLS.findall(text)):
+            found = self._called(name, module, None)
+            if found is not None:
+                yield found
+        for owner, name in set(MEMBER_CALLS.findall(text)):
+            inner = self.defined(module, owner)
+            if isinstance(inner, Imported):
+                found = self._called(name, inner.module, None)
+                if found is not None:
+                    yield found
 
     def _called(self, name: str, module: Module, cls: ClassDef | None) -> FunctionDef | None:
         if cls is not None:
@@ -214,8 +253,18 @@ class Inlining(Expressions):
                 return method
         found = self.defined(module, name)
         if isinstance(found, ClassDef):
-            return self.method(found, "__init__")
+            # Whoever makes an object may call any of its methods.
+            return self._busiest_method(found)
         return found if isinstance(found, FunctionDef) else None
+
+    def _busiest_method(self, cls: ClassDef) -> FunctionDef | None:
+        """A method that makes deposits, else the one that makes the object."""
+        for owner in self.lineage(cls):
+            for statement in owner.node.body:
+                if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+                    if DOES.search(owner.module.text(statement)):
+                        return self.method(cls, statement.name)
+        return self.method(cls, "__init__")
 
 
 def _is_static(node: ast.AST) -> bool:

@@ -13,11 +13,11 @@ from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.frameworks import Frameworks
 from gradledger.static.lowering.inlining import Arguments
-from gradledger.static.lowering.blocks import sequence
+from gradledger.static.lowering.blocks import NOTHING, sequence
 from gradledger.static.lowering.state import TooMuchCode
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Optimizer, Thing
 from gradledger.static.program import Do, Loop, Program
-from gradledger.static.project import Module, Project
+from gradledger.static.project import DEPOSITS, DOES, Module, Project
 
 TORCH = re.compile(
     r"^[ \t]*(?:import|from)[ \t]+(?:torch|pytorch_lightning|lightning|accelerate|deepspeed|apex|"
@@ -25,10 +25,6 @@ TORCH = re.compile(
     re.MULTILINE,
 )
 """Other libraries have gradients too, with other laws."""
-
-DEPOSITS = re.compile(r"backward\(|\.grad\b|accumulate_grad|gradient_accumulation")
-"""Without this a function makes no deposit."""
-
 
 RELEVANT = re.compile(rf"{DEPOSITS.pattern}|\.step\(")
 """Without this there is nothing to follow in a file."""
@@ -45,14 +41,23 @@ class Root(NamedTuple):
     condition_names: dict[str, set[str]]
     unknown: tuple[tuple[Place, str], ...]
     why: str = ""
+    strays: frozenset[str] = frozenset()
+    """Models that the code makes and calls, and does nothing else with."""
 
 
 class Walk(Frameworks):
     """A walk through one root."""
 
-    def __init__(self, project: Project, module: Module, interesting: dict[int, bool]) -> None:
+    def __init__(
+        self,
+        project: Project,
+        module: Module,
+        interesting: dict[int, bool],
+        depositing: dict[int, bool],
+    ) -> None:
         super().__init__(project, module)
         self._interesting = interesting
+        self._depositing = depositing
 
 
 def roots(project: Project, module: Module) -> Iterator[Root]:
@@ -65,11 +70,12 @@ class _Roots:
         self._project = project
         self._module = module
         self._interesting: dict[int, bool] = {}
+        self._depositing: dict[int, bool] = {}
         self._done: set[int] = set()
         self._top = self._walk()
 
     def _walk(self) -> Walk:
-        return Walk(self._project, self._module, self._interesting)
+        return Walk(self._project, self._module, self._interesting, self._depositing)
 
     def all(self) -> Iterator[Root]:
         yield self._script()
@@ -80,6 +86,8 @@ class _Roots:
 
     def _script(self) -> Root:
         walk = self._top
+        if not self._worth_walking():
+            return Root("the script", walk.at(self._module.tree), NOTHING, {}, {}, ())
 
         def write() -> None:
             if not self._module.cells:
@@ -92,12 +100,27 @@ class _Roots:
 
         return self._followed(walk, "the script", self._module.tree, write)
 
+    def _worth_walking(self) -> bool:
+        """Does the top level make anything that matters, itself or by what it calls?"""
+        source = self._module.source
+        if not (DEPOSITS.search(source) or DOES.search(source)):
+            return False
+        lines = self._module.lines
+        inside: list[str] = []
+        for statement in self._module.tree.body:
+            if not isinstance(statement, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+                inside += lines[statement.lineno - 1 : statement.end_lineno]
+        text = "\n".join(inside)
+        if DEPOSITS.search(text) or "ptim" in text:
+            return True
+        return any(map(self._top.makes_deposits, self._top.called_at_top(self._module, text)))
+
     def _functions(self) -> Iterator[Root]:
         functions = [
             d
             for d in list(self._module.definitions.values())
             if isinstance(d, ast.FunctionDef | ast.AsyncFunctionDef)
-            and DEPOSITS.search(self._module.text(d)) or (isinstance(d, ast.FunctionDef) and _calls_any(self._module.text(d)))
+            and self._top.makes_deposits(FunctionDef(d, self._module, ""))
         ]
         counts = Counter(re.findall(r"\w+", self._module.source))
         functions.sort(key=lambda f: counts[f.name])
@@ -124,7 +147,7 @@ class _Roots:
                         statement, owner.module, walk.module_scope(owner.module), None, owner
                     )
         texts = {name: f.module.text(f.node) for name, f in found.items()}
-        if not any(DEPOSITS.search(text) for text in texts.values()):
+        if not any(DOES.search(text) for text in texts.values()):
             return
         everything = "\n".join(texts.values())
         order = sorted(
@@ -136,7 +159,7 @@ class _Roots:
             if id(method.node) in self._done or method.module is not self._module:
                 if method.module is self._module or not _overridden_calls(texts[name], cls):
                     continue
-            if DEPOSITS.search(texts[name]) or _calls_any(texts[name]):
+            if walk.makes_deposits(replace(method, bound=Thing("self", cls=cls))):
                 yield self._method(cls, method, name)
 
     def _method(self, cls: ClassDef, method: FunctionDef, name: str) -> Root:
@@ -181,8 +204,18 @@ class _Roots:
         except RecursionError:
             why = "it is nested too deeply"
         self._done |= walk.inlined
+        if walk.hooked:
+            program, why = None, "hooks get hold of each gradient as it arrives"
+        strays = frozenset(key for key in walk.made if _only_called(walk, key))
         return Root(
-            what, at, program, walk.optimizers, walk.condition_names, tuple(walk.unknown), why
+            what,
+            at,
+            program,
+            walk.optimizers,
+            walk.condition_names,
+            tuple(walk.unknown),
+            why,
+            strays,
         )
 
 
@@ -201,6 +234,19 @@ def _by_cell(module: Module) -> Iterator[list[ast.stmt]]:
         yield cell
 
 
+def _only_called(walk: Walk, key: str) -> bool:
+    """Does the file call this model, and nothing else that could train it?"""
+    name = key.rpartition(":")[2]
+    if not name.isidentifier() or not walk.uses().of(name) <= {"train"}:
+        return False
+    source = walk.scope.module.source
+    return all(
+        source[found.end() : found.end() + 1] in "([."
+        or source[found.end() :].lstrip(" ").startswith("=")
+        for found in re.finditer(rf"\b{name}\b", source)
+    )
+
+
 def _come_from_outside(walk: Walk) -> None:
     """What was made before is as it was left: nobody knows by whom."""
     for name, optimizer in list(walk.optimizers.items()):
@@ -208,10 +254,6 @@ def _come_from_outside(walk: Walk) -> None:
     for name, value in list(walk.store.items()):
         if isinstance(value, Optimizer):
             walk.store[name] = replace(value, outside=True)
-
-
-def _calls_any(text: str) -> bool:
-    return bool(re.search(r"\.step\(|train|fit|epoch|optimi", text))
 
 
 def _overridden_calls(text: str, cls: ClassDef) -> bool:

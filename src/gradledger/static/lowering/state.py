@@ -12,6 +12,7 @@ from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.blocks import sequence
 from gradledger.static.lowering.effects import Renews
+from gradledger.static.lowering.facts import has_parameters
 from gradledger.static.lowering.joining import joined
 from gradledger.static.lowering.roles import Uses
 from gradledger.static.lowering.values import (
@@ -115,6 +116,10 @@ class State:
         self.inlined: set[int] = set()
         self.condition_names: dict[str, set[str]] = {}
         """For each variable, the conditions that it decides."""
+        self.made: set[str] = set()
+        """Modules of torch's with parameters that the code makes itself."""
+        self.hooked = False
+        """Hooks may spend or clear each gradient as it arrives."""
         self.unknown: list[tuple[Place, str]] = []
         self.statements = 0
         self._scope_count = 0
@@ -180,6 +185,8 @@ class State:
                 value = self._named_thing(value, full, node)
             case Optimizer(name=""):
                 value = self._register(replace(value, name=shown))
+                if self.loops and value.keys is None:
+                    self.emit(Renews(self.at(node), optimizer=value.name))
             case Scaler(name=""):
                 value = replace(value, name=shown)
             case Scheduler(name=""):
@@ -201,6 +208,8 @@ class State:
         if made and isinstance(before, Thing) and (before.built or before.cls):
             full = f"{full}@{getattr(node, 'lineno', 0)}"
         thing = replace(thing, key=full)
+        if has_parameters(thing.built):
+            self.made.add(full)
         if made and self.loops:
             self.emit(Renews(self.at(node), frozenset({full})))
         return thing

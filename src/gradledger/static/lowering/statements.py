@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable
 
-from gradledger.ledger.events import Batch, EpochEnd, Fault, Keep
+from gradledger.ledger.events import Batch, EpochEnd, Fault, Keep, Schedule
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.blocks import (
     NOTHING,
@@ -16,6 +16,7 @@ from gradledger.static.lowering.blocks import (
     does,
     events_in,
     sequence,
+    without,
 )
 from gradledger.static.lowering.conditions import Ask, Both, Condition, Conditions
 from gradledger.static.lowering.effects import (
@@ -356,6 +357,7 @@ class Statements(Conditions):
             return write
 
         then, orelse = self.both(body(node.body), body(node.orelse))
+        then, orelse = _without_strange_schedules(then, orelse)
         self.out.append(chosen(asked, then, orelse))
 
     def _gives_up(self, statements: list[ast.stmt], guard: bool) -> bool:
@@ -583,7 +585,7 @@ class Statements(Conditions):
                 return min(max(value.value, 0), 2)
             if _ACCUMULATES(ast.unparse(bound)):
                 return 2
-        return 0
+        return 2 if PIECES.search(ast.unparse(node.iter)) else 0
 
     def _bind_target(self, node: ast.For | ast.AsyncFor, items: Known, loop: LoopState) -> None:
         element: Known = UNKNOWN if not isinstance(items, Thing | Count) else items
@@ -791,6 +793,8 @@ class Statements(Conditions):
 
 
 CLEARS = re.compile(r"zero_grad|\.grad\b|reset|clear")
+PIECES = re.compile(r"\.(chunk|split|tensor_split)\(")
+"""Who cuts a batch into pieces has two or more."""
 STEPS = re.compile(r"\.step\(")
 COUNTS = re.compile(r"\+=\s*1\b")
 DRAWS = re.compile(r"\bnext\(|\w*(?:batch|sample|get_data)\w*\(", re.IGNORECASE)
@@ -815,6 +819,16 @@ def chosen(asked: Condition, then: Program, orelse: Program) -> Program:
     if asked.all:
         return chosen(first, chosen(others, then, orelse), orelse)
     return chosen(first, then, chosen(others, then, orelse))
+
+
+def _without_strange_schedules(then: Program, orelse: Program) -> tuple[Program, Program]:
+    """Where one side steps and schedules, and the other only schedules, somebody else steps."""
+    stepping = [any(isinstance(e, Spends) for e in events_in(p)) for p in (then, orelse)]
+    if stepping[0] == stepping[1]:
+        return then, orelse
+    return (
+        (then, without(orelse, Schedule)) if stepping[0] else (without(then, Schedule), orelse)
+    )
 
 
 def _loaded(target: ast.expr) -> ast.expr:

@@ -114,6 +114,8 @@ class Optimizer(Value):
     built: str = ""
     key: str = ""
     """What it is called where it comes from."""
+    tensors: bool = False
+    """It has single tensors, and no parameters of models."""
 
 
 class Scaler(Value):

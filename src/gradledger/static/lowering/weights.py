@@ -51,7 +51,7 @@ def of_reduction(keywords: dict[str, Known], default: Weight) -> Weight:
         known = {"size_average", "reduce"} & keywords.keys()
         return UNKNOWN_WEIGHT if known else default
     if isinstance(given, Constant):
-        return {"mean": MEAN, "sum": SUM}.get(str(given.value), UNKNOWN_WEIGHT)
+        return {"mean": default, "sum": SUM}.get(str(given.value), UNKNOWN_WEIGHT)
     return UNKNOWN_WEIGHT
 
 

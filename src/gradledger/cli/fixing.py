@@ -1,0 +1,126 @@
+"""`--fix` and `--diff`: what the certain cures make of the files, written or shown."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TextIO
+
+from gradledger.cli.checking import Outcome, check
+from gradledger.cli.roots import roots
+from gradledger.cli.settings import Settings
+from gradledger.ledger.values import replace
+from gradledger.report.counts import counted
+from gradledger.report.paths import shown
+from gradledger.static.fixing import Fixed, fixes
+from gradledger.static.sources import read_bytes
+
+
+def fixed(settings: Settings, outcome: Outcome) -> Outcome:
+    """Writes the cured files, or standard input to standard output; then what is left to say."""
+    made = _made(settings, outcome)
+    told = []
+    written = []
+    for one in made:
+        why = None if settings.stdin is not None else _written(one)
+        if why is None:
+            written.append(one)
+            if not settings.quiet:
+                rules = sorted({finding.rule for finding in one.cured})
+                number = counted(len(one.cured), "finding")
+                told.append(f"{shown(one.path)}: fixed {number}: {', '.join(rules)}")
+        else:
+            told.append(f"{shown(one.path)}: not fixed: {why}")
+    stdin = outcome.stdin
+    if stdin is not None:
+        stdin = made[0].after if made else stdin
+        put_bytes(stdin)
+    if written:
+        outcome = check(settings, stdin=stdin)
+    return replace(outcome, remarks=(*told, *outcome.remarks))
+
+
+def differs(settings: Settings, outcome: Outcome) -> bool:
+    """Shows what the cures would change, as a patch; and is there anything?"""
+    made = _made(settings, outcome)
+    patch = [line for one in made for line in _patch(one)]
+    if settings.output:
+        from gradledger.cli.delivery import OutputError, to_file
+
+        try:
+            to_file(settings.output, lambda stream: _put(patch, stream))
+        except OSError as error:
+            raise OutputError(f"{settings.output} can't be written: {error.strerror}.") from None
+    elif sys.stdout is not None and sys.stdout.isatty():
+        from gradledger.report.printing import put
+        from gradledger.report.visible import visible
+
+        for line in patch:
+            put(visible(line.decode("utf-8", "replace").rstrip("\r\n")), sys.stdout)
+    else:
+        put_bytes(b"".join(patch))
+    if sys.stderr is not None and not settings.quiet:
+        number, of = sum(len(one.cured) for one in made), len(outcome.inspection.findings)
+        print(f"{number} of {counted(of, 'finding')} would be fixed.", file=sys.stderr)
+    return bool(made)
+
+
+def put_bytes(data: bytes) -> None:
+    """Writes to standard output, without a change of line ends or encoding."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
+        _put([data], sys.stdout)
+
+
+def _made(settings: Settings, outcome: Outcome) -> list[Fixed]:
+    at_hand = {}
+    if settings.stdin is not None and outcome.stdin is not None:
+        at_hand[settings.stdin] = outcome.stdin
+    made = fixes(
+        outcome.inspection.findings,
+        outcome.files,
+        roots=roots([settings.stdin] if settings.stdin is not None else settings.paths),
+        at_hand=at_hand,
+    )
+    return list(made)
+
+
+def _written(one: Fixed) -> str | None:
+    """Writes the file whole, where a link to it leads; or says why not."""
+    from gradledger.cli.delivery import to_file
+
+    path = os.path.realpath(one.path)
+    if read_bytes(path) != one.before:
+        return "it was changed meanwhile"
+    # A new file could take its place all the same; but somebody has said that it must not change.
+    if not stat.S_IMODE(os.stat(path).st_mode) & 0o222 or not os.access(path, os.W_OK):
+        return "it is read-only"
+    try:
+        to_file(path, lambda stream: _put([one.after], stream))
+    except OSError as error:
+        return f"it can't be written: {error.strerror}"
+    return None
+
+
+def _put(data: Iterable[bytes], stream: TextIO) -> None:
+    raw = stream.buffer
+    for part in data:
+        raw.write(part)
+    raw.flush()
+
+
+def _patch(one: Fixed) -> Sequence[bytes]:
+    """Its lines, as `patch -p0` takes them: byte for byte."""
+    from difflib import diff_bytes, unified_diff
+
+    name = os.fsencode(shown(one.path))
+    # Split at newlines alone, as `patch` does: a lone carriage return ends no line there.
+    before, after = (re.findall(rb"[^\n]*\n|[^\n]+", data) for data in (one.before, one.after))
+    lines = diff_bytes(unified_diff, before, after, name, name)
+    return [
+        line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n"
+        for line in lines
+    ]
