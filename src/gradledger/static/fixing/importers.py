@@ -41,7 +41,7 @@ class Importers:
         if file not in self._imports:
             self._imports[file] = frozenset(_imported(self._read(file)))
         return any(
-            folder.startswith(start) or folder.startswith(start.removesuffix(_SOURCES) + os.sep)
+            folder.startswith((start, start.removesuffix(_SOURCES) + os.sep))
             for module in modules
             for name in self._imports[file]
             if name in module

@@ -121,7 +121,8 @@ class Binding:
             self._strays = frozenset(
                 k
                 for k in strays
-                if not any(_within(k, c) or _within(c, k) for c in owned | self._leaves)
+                if not any(_within(k, c) or _within(c, k) for c in owned)
+                and not any(_within(k, c) for c in self._leaves)
             )
         """Models that nobody owns."""
         self._program = program
