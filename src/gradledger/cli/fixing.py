@@ -64,7 +64,8 @@ def differs(settings: Settings, outcome: Outcome) -> bool:
         put_bytes(b"".join(patch))
     if sys.stderr is not None and not settings.quiet:
         number, of = sum(len(one.cured) for one in made), len(outcome.inspection.findings)
-        print(f"{number} of {counted(of, 'finding')} would be fixed.", file=sys.stderr)
+        said = f"{number} of {counted(of, 'finding')} would be fixed." if of else "Nothing to fix."
+        print(said, file=sys.stderr)
     return bool(made)
 
 

@@ -22,7 +22,7 @@ from gradledger.ledger import (
     one_per_fault,
 )
 from gradledger.ledger.cells import SATURATING
-from gradledger.ledger.events import Event
+from gradledger.ledger.events import Event, Step
 from gradledger.static.program import (
     Branch,
     Call,
@@ -86,6 +86,8 @@ class Interpreter:
         )
         self._first_breach: dict[Fault, Breach] = {}
         self._outcomes = Outcomes(judge)
+        self._stepped: set[str] = set()
+        """Facts that tell that a path has come through a step before."""
         self._left: defaultdict[Exit, Paths] = defaultdict(frozenset)
         """Paths on the way out of what is being run, by the kind of exit."""
         self._breaking_off: set[Path] | None = None
@@ -106,12 +108,19 @@ class Interpreter:
         return {
             visit: {
                 fault: "certain"
-                if self._certain(sure, self._met[visit], () if fault[0] in ABSENT else options)
+                if self._certain(sure, self._met[visit], self._grounds(fault[0], options))
                 else "possible"
                 for fault, sure in faults.items()
             }
             for visit, faults in self._sure.items()
         }
+
+    def _grounds(self, rule: str, options: Collection[str]) -> Collection[str]:
+        """What a verdict may depend on and still be certain."""
+        if rule == "GL101":
+            # The first step is innocent: what counts is whether the next one can be.
+            return {*options, *self._stepped}
+        return () if rule in ABSENT else options
 
     def _certain(self, broken: set[Path], met: set[Path], options: Collection[str]) -> bool:
         if broken == met:
@@ -177,6 +186,11 @@ class Interpreter:
         if self._visits > self._most_visits or len(self._outcomes) > self._most_outcomes:
             raise TooManyPaths(f"more than {self._most_visits} pages to follow, at {event.at}")
         after: set[Path] = set()
+        here: Facts = frozenset()
+        if isinstance(event, Step):
+            name = f"stepped at {event.at.path}:{event.at.line}"
+            self._stepped.add(name)
+            here = frozenset({(name, True)})
         if self._breaking_off is not None:
             self._breaking_off |= paths
         for path in paths:
@@ -193,7 +207,7 @@ class Interpreter:
                 if breach.sure:
                     on.add(path)
             if not any(rule in self._stops and breach.sure for rule, breach in breaches):
-                after.add((next_page, facts))
+                after.add((next_page, facts | here if here else facts))
         return frozenset(after)
 
     def _branch(self, branch: Branch, paths: Paths, visit: Visit) -> Paths:

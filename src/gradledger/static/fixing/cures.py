@@ -1,4 +1,8 @@
-"""Which cure a rule has. A rule that is not here needs a decision that is not ours."""
+"""Which cure a rule has. A rule that is not here needs a decision that is not ours.
+
+Not here though its cure is one line: GL402, because some who step on scaled gradients mean it
+(Adam does not mind); GL102 and GL204, because only the author knows which loss is for whom.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,6 @@ from gradledger.static.fixing.fault import Cure
 from gradledger.static.fixing.graphs import keep_the_number, retain_nothing
 from gradledger.static.fixing.ordering import clip_before_the_step, schedule_after_the_step
 from gradledger.static.fixing.scaling import (
-    step_through_the_scaler,
     unscale_first,
     unscale_once,
     update_after_the_step,
@@ -21,7 +24,6 @@ CURES: Mapping[str, Cure] = {
     "GL201": move_the_clear,
     "GL303": divide_once,
     "GL401": unscale_first,
-    "GL402": step_through_the_scaler,
     "GL403": update_after_the_step,
     "GL405": unscale_once,
     "GL501": clip_before_the_step,

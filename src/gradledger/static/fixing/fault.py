@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.places import Place
@@ -15,12 +14,11 @@ from gradledger.static.fixing.script import Script, Statement
 class Fault:
     """A finding, its statement, and the statements that its evidence points at."""
 
-    def __init__(self, script: Script, finding: Finding, findings: Sequence[Finding]) -> None:
+    def __init__(self, script: Script, finding: Finding) -> None:
         self.script = script
         self.finding = finding
         self.statement = script.at(finding.at.line, finding.at.column)
         self._file = os.path.abspath(finding.at.path)
-        self._findings = findings
 
     def evidence(self, what: str) -> list[Statement]:
         """The statements of that evidence; none at all where one of them is not in this file."""
@@ -28,17 +26,6 @@ class Fault:
         found = [self._at(place) for place in places]
         known = [statement for statement in found if statement is not None]
         return known if len(known) == len(found) else []
-
-    def alone_in(self, around: ast.AST) -> bool:
-        """Is there no other finding of the same rule inside of this?"""
-        first, last = around.__dict__.get("lineno", 0), around.__dict__.get("end_lineno")
-        return not any(
-            f.rule == self.finding.rule
-            and f.at.line != self.finding.at.line
-            and os.path.abspath(f.at.path) == self._file
-            and (last is None or first <= f.at.line <= last)
-            for f in self._findings
-        )
 
     def _at(self, place: Place) -> Statement | None:
         if os.path.abspath(place.path) != self._file:

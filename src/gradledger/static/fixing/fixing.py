@@ -22,8 +22,8 @@ from gradledger.static.sources import Trouble, read_bytes
 _LONGEST_CHAIN = 3
 """A clip that moves before the step may need an `unscale_`, which is an edit of its own."""
 
-Wanted = frozenset[tuple[str, int]]
-"""Rules and lines of the text: the findings that are to be cured."""
+Wanted = tuple[tuple[Finding, int], ...]
+"""The findings that are to be cured, each with the line of the text that it has come to."""
 
 
 class Fixed(NamedTuple):
@@ -64,7 +64,6 @@ class _State(NamedTuple):
     script: Script
     books: Books
     wanted: Wanted
-    cured: tuple[Finding, ...] = ()
 
     def found(self) -> Iterator[tuple[Finding, Finding]]:
         """The findings in this file, as people see them, and with places in its text."""
@@ -73,6 +72,10 @@ class _State(NamedTuple):
         for finding in self.books.findings:
             if key_of(finding)[1] == file:
                 yield finding, in_text(finding, self.content.source)
+
+    def left(self) -> set[tuple[str, int]]:
+        """Rules and lines of what is still found."""
+        return {(finding.rule, finding.at.line) for _, finding in self.found()}
 
 
 class _Fixer:
@@ -95,18 +98,21 @@ class _Fixer:
             for other in self._importers.of(file)
             if relevant(self._read(other))
         }
-        wanted = frozenset((f.rule, in_text(f, content.source).at.line) for f in findings)
+        wanted = tuple((f, in_text(f, content.source).at.line) for f in findings)
         state = _State(content, script, self._books(content), wanted)
         while (better := self._better(state)) is not None:
             state = better
-        if not state.cured:
+        if state.content is content:
             return None
         self._bytes[file] = state.content.data
-        return Fixed(file, content.data, state.content.data, state.cured)
+        left = state.left()
+        cured = tuple(f for f, line in state.wanted if (f.rule, line) not in left)
+        return Fixed(file, content.data, state.content.data, cured)
 
     def _better(self, state: _State) -> _State | None:
+        wanted = {(finding.rule, line) for finding, line in state.wanted}
         for seen, finding in state.found():
-            if finding.certainty == "certain" and (finding.rule, finding.at.line) in state.wanted:
+            if finding.certainty == "certain" and (finding.rule, finding.at.line) in wanted:
                 better = self._cured(state, seen, base=state.books, chain=_LONGEST_CHAIN)
                 if better is not None:
                     return better
@@ -133,17 +139,18 @@ class _Fixer:
         """The file after the edits of the finding's cure."""
         assert state.content.source is not None
         placed = in_text(finding, state.content.source)
-        findings = [in_file for _, in_file in state.found()]
-        edits = CURES[finding.rule](Fault(state.script, placed, findings))
+        edits = CURES[finding.rule](Fault(state.script, placed))
         content = state.content.edited(edits) if edits else None
         script = content.script() if content else None
         if not edits or content is None or script is None:
             return None
         if script.text != edited(state.script.text, edits):
             return None  # the edit has made a magic of something, or was one
-        starts = {line: moved(state.script.line_start(line), edits) for _, line in state.wanted}
-        wanted = frozenset((rule, script.line_of(starts[line])) for rule, line in state.wanted)
-        return _State(content, script, self._books(content), wanted, (*state.cured, finding))
+        wanted = tuple(
+            (wish, script.line_of(moved(state.script.line_start(line), edits)))
+            for wish, line in state.wanted
+        )
+        return _State(content, script, self._books(content), wanted)
 
     def _books(self, content: Content) -> Books:
         return Books({content.path: content, **self._around}, self._roots)

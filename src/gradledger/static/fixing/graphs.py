@@ -8,36 +8,38 @@ import re
 from gradledger.static.fixing.calls import calls, method, plain
 from gradledger.static.fixing.edits import Edit, Edits
 from gradledger.static.fixing.fault import Fault
+from gradledger.static.fixing.freshness import made_anew
 from gradledger.static.fixing.script import Script, Statement
 
 _COMMA = re.compile(r"\s*,\s*")
 
 
 def keep_the_number(fault: Fault) -> Edits | None:
-    """GL701: `loss.detach()` for `loss`, where that is a plain name."""
+    """GL701: `loss.detach()` for `loss`, where that is the plain name of what is walked backward.
+
+    What else a model gives may be a tuple, a dict or a number, and these can't be detached.
+    """
     keeping = fault.statement
-    match keeping and keeping.node:
-        case ast.AugAssign(target=target, op=ast.Add(), value=value):
+    if keeping is None:
+        return None
+    match keeping.node:
+        case ast.AugAssign(target=kept, op=ast.Add(), value=value):
             pass
         case ast.Expr(
-            value=ast.Call(
-                func=ast.Attribute(value=target, attr="append"), args=[value], keywords=[]
-            )
+            value=ast.Call(func=ast.Attribute(value=kept, attr="append"), args=[value], keywords=[])
         ):
-            # A model may give a tuple or a dict, and these can't be detached.
-            if keeping is None or not _is_a_loss(value, keeping):
-                return None
+            pass
         case _:
             return None
-    if keeping is None or plain(value) is None or _walked(target, keeping):
+    if not _is_a_loss(value, keeping) or _walked(kept, keeping):
         return None
     place = fault.script.end(value)
     return (Edit(place, place, ".detach()"),)
 
 
 def retain_nothing(fault: Fault) -> Edits | None:
-    """GL703: `retain_graph=True` taken out of the call."""
-    if fault.statement is None:
+    """GL703: `retain_graph=True` taken out of the call, where the whole graph is of this turn."""
+    if fault.statement is None or not made_anew(fault.script, fault.statement):
         return None
     at = fault.finding.at
     found = [

@@ -13,7 +13,7 @@ from gradledger.static.fixing.calls import (
     spend,
     spends_of,
 )
-from gradledger.static.fixing.edits import Edit, Edits
+from gradledger.static.fixing.edits import Edits
 from gradledger.static.fixing.fault import Fault
 from gradledger.static.fixing.script import Script, Statement
 from gradledger.static.fixing.surgery import after, before, without
@@ -41,31 +41,6 @@ def unscale_first(fault: Fault) -> Edits | None:
     if not {_scaler_of(deposit) for deposit in deposits} <= {scaler}:
         return None
     return before(fault.script, clip, f"{scaler}.unscale_({optimizer})")
-
-
-def step_through_the_scaler(fault: Fault) -> Edits | None:
-    """GL402: `scaler.step(optimizer)` for `optimizer.step()`, and an update where there is none."""
-    step, deposits = fault.statement, fault.evidence("deposited")
-    spent = spend(only_call(step))
-    if step is None or spent is None or spent.scaler or step.loop is None:
-        return None
-    scalers = {_scaler_of(deposit) for deposit in deposits}
-    scaler = scalers.pop() if len(scalers) == 1 else None
-    if scaler is None or not all(d.loop is step.loop for d in deposits):
-        return None
-    if _steps(fault.script, step.scope, scaler) or calls_method(step.scope, "unscale_"):
-        return None
-    if not fault.alone_in(step.loop) or fault.script.indent(step.node) is None:
-        return None  # of several optimizers, all are stepped before the update
-    assert isinstance(step.node, ast.Expr)
-    start, end = fault.script.start(step.node.value), fault.script.end(step.node.value)
-    changed = Edit(start, end, f"{scaler}.step({spent.optimizer})")
-    updates = [c for c in calls(step.scope) if plain(c.func) == f"{scaler}.update"]
-    if updates:
-        later = (fault.script.of(node) for node in step.block[step.index + 1 :])
-        return (changed,) if any(only_call(s) in updates for s in later) else None
-    added = after(fault.script, step, f"{scaler}.update()")
-    return (changed, *added) if added else None
 
 
 def update_after_the_step(fault: Fault) -> Edits | None:

@@ -269,7 +269,11 @@ class Calls(Inlining):
         self.arguments(node)
         if name == "step":
             for optimizer in scheduler.optimizers:
-                self._if_syncing(Schedule(self.at(node), scheduler.name, optimizer))
+                event = Schedule(self.at(node), scheduler.name, optimizer)
+                if scheduler.prepared or scheduler.key:
+                    self._if_syncing(event)
+                else:
+                    self.emit(event)
         return PLAIN
 
     def _of_parameters(self, parameters: Parameters, name: str, node: ast.Call) -> Known:

@@ -47,7 +47,7 @@ OUTSIDE = frozenset(
         *sys.stdlib_module_names,
         *"torch torchvision torchaudio torchtext numpy np scipy pandas sklearn matplotlib tqdm"
         " transformers datasets accelerate lightning pytorch_lightning deepspeed apex wandb"
-        " tensorboardX yaml PIL cv2 gym gymnasium einops timm peft ignite fastai horovod jax flax"
+        " gradledger tensorboardX yaml PIL cv2 gym gymnasium einops timm peft ignite fastai horovod jax flax"
         " tensorflow keras mxnet paddle omegaconf hydra absl ray optuna rich click".split(),
     }
 )

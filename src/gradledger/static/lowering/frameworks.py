@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 
-from gradledger.ledger.events import Batch, Update
+from gradledger.ledger.events import Batch, EpochEnd, Update, Weight
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts
+from gradledger.static.lowering.blocks import acts, conditions_in, sequence
 from gradledger.static.lowering.effects import Clips, Deposits, Unscales
 from gradledger.static.lowering.inlining import Arguments
+from gradledger.static.lowering.state import LoopState
 from gradledger.static.lowering.statements import Statements
 from gradledger.static.lowering.values import (
     PLAIN,
     UNKNOWN,
+    Count,
     FunctionDef,
     Items,
     Known,
@@ -22,7 +26,7 @@ from gradledger.static.lowering.values import (
     Thing,
     optimizers_in,
 )
-from gradledger.static.program import Do, Loop, Tick
+from gradledger.static.program import Do, Forget, Loop, Program, Tick
 
 APEX = "amp"
 """The scaler that apex keeps to itself."""
@@ -54,7 +58,9 @@ class Frameworks(Statements):
         if name == "Fabric":
             return Thing(built="lightning.fabric.Fabric")
         if name == "Engine" and isinstance(arguments.get(0, "process_function"), FunctionDef):
-            self._repeated(arguments.get(0, "process_function"), node)
+            function = arguments.get(0, "process_function")
+            assert isinstance(function, FunctionDef)
+            self.repeat(function, node)
             return Thing(built=dotted)
         if dotted.endswith("amp.initialize"):
             given = [a for a in arguments.positional[:2]]
@@ -68,24 +74,49 @@ class Frameworks(Statements):
                 first, Optimizer) else UNKNOWN
         return None
 
-    def _repeated(self, function: Known, node: ast.Call) -> None:
-        """A function that a framework calls for each batch."""
-        assert isinstance(function, FunctionDef)
-
-        def once() -> None:
-            self.emit(Batch(self.at(node)))
-            self.call_function(function, Arguments((UNKNOWN, PLAIN)), node)
-
-        block = self.block(once)
-        self.out.append(Loop(block))
+    def repeat(
+        self,
+        function: FunctionDef,
+        node: ast.AST,
+        *,
+        counter: str = "",
+        rounds: int | None = None,
+        root: bool = False,
+    ) -> None:
+        """A function that a framework calls for each batch, epoch by epoch."""
+        self._scope_count += 1
+        loop = LoopState(f"loop {getattr(node, 'lineno', 0)}#{self._scope_count}")
+        self.loops.append(loop)
+        given = {counter: Count(loop.id)} if counter else {}
+        try:
+            body = self.block(
+                lambda: void(self.call_function(function, Arguments((), given), node, root=root))
+            )
+        finally:
+            self.loops.pop()
+        if not acts(body):
+            return
+        used, start, own = conditions_in(body), [], False
+        for group, (starts, ends, size) in loop.windows.items():
+            if {starts, ends} & used:
+                start.append(Tick(starts, ends, size != 2))
+                even = rounds and size and rounds % size == 0
+                own = own or (group.startswith("rounds of") and not even)
+        at = self.at(node)
+        epoch: list[Program] = [Loop(sequence([*start, Do(Batch(at)), body]))]
+        if own:
+            names = [name for s, e, _ in loop.windows.values() for name in (s, e)]
+            epoch = [*map(Forget, names), *epoch, *map(Forget, names)]
+            epoch.append(Do(EpochEnd(at, restarts=True)))
+        self.out.append(Loop(sequence(epoch)))
 
     # Accelerate and Fabric
 
     def _of_accelerator(self, thing: Thing, name: str, node: ast.Call) -> Known | None:
         if name == "backward":
             return self._accelerated_backward(thing, node)
-        if name in ("prepare", "setup", "setup_module", "setup_optimizers"):
-            values = self.arguments(node).positional
+        if name in ("prepare", "setup", "setup_module", "setup_optimizers", "setup_dataloaders"):
+            values = tuple(map(_prepared, self.arguments(node).positional))
             return values[0] if len(values) == 1 else Items(values)
         if name in ("prepare_model", "prepare_optimizer", "unwrap_model"):
             return self.arguments(node).get(0, "model") or UNKNOWN
@@ -103,7 +134,7 @@ class Frameworks(Statements):
         divides = bool(self.accumulating) or thing.built == "accelerate.Accumulating"
         if weight is not None and divides:
             counted = replace(weight, framework_divides=True)
-            if not _by_window(weight.divisor):
+            if not self._by_window(weight):
                 counted = replace(counted, divisor=None)
             self.deposit(loss, node, weight=counted)
         else:
@@ -127,6 +158,8 @@ class Frameworks(Statements):
         if self.is_lightning(engine) or engine.key.endswith("scaler"):
             self.deposit(loss, node)
             return PLAIN
+        if engine.built.startswith(("gradledger", "deepspeed")):
+            return PLAIN  # it clears and steps by itself, by its own rules
         # An engine of DeepSpeed or of the project's own: it clears and steps by itself.
         self.note_unknown(node, f"{engine.key or 'an engine'} owns the cycle")
         return PLAIN
@@ -148,7 +181,8 @@ class Frameworks(Statements):
         if name == "optimizers":
             return self._configured(thing, node)
         if name == "lr_schedulers":
-            return UNKNOWN
+            self._configured(thing, node)
+            return self.store.get(f"{thing.key}.<schedulers>", UNKNOWN)
         if name == "toggle_optimizer":
             chosen = optimizers_in(Items(self.arguments(node).positional))
             keep = frozenset(k for o in chosen for k in o.keys or ())
@@ -181,13 +215,15 @@ class Frameworks(Statements):
             outer, self.out = self.out, []
             value = self.call_function(replace(method, bound=thing), Arguments(), node)
             self.out = outer
+        schedulers = tuple(_only_schedulers(value))
+        if schedulers:
+            every: Known = schedulers[0] if len(schedulers) == 1 else Items(schedulers)
+            self.store[f"{thing.key}.<schedulers>"] = every
         found = _only_optimizers(value)
-        names = {o.name for o in found}
         made = tuple(
             self._register(replace(o, name=o.name or f"optimizer {i}", outside=True))
             for i, o in enumerate(found)
         )
-        del names
         result: Known = made[0] if len(made) == 1 else Items(made) if made else UNKNOWN
         self.store[f"{thing.key}.<optimizers>"] = result
         return result
@@ -215,6 +251,20 @@ class Frameworks(Statements):
 
         after.append(leave)
 
+    def _by_window(self, weight: Weight) -> bool:
+        """Is it divided by the number of micro-batches in a window?"""
+        if isinstance(weight.divisor, str):
+            return bool(WINDOW.search(weight.divisor))
+        if weight.divisor in (None, 1) or weight.divided_at is None:
+            return False
+        module = self.scope.module
+        if weight.divided_at.path != module.path:
+            return False
+        size = f"{weight.divisor:g}"
+        given = rf"(accumulate_grad_batches|gradient_accumulation_steps)\s*=\s*{size}\b"
+        line = module.lines[weight.divided_at.line - 1]
+        return bool(WINDOW.search(line) or re.search(given, module.source))
+
     # What hooks return
 
     def returned(self, value: Known, node: ast.Return) -> None:
@@ -229,18 +279,22 @@ class Frameworks(Statements):
         bases = self.bases_outside(owner.cls)
         lightning = name == "training_step" and any("LightningModule" in b for b in bases)
         trainer = name == "compute_loss" and any(facts.last(b).endswith("Trainer") for b in bases)
-        if (lightning or trainer) and _by_window(value.weight.divisor) and not self.backwards:
+        if (lightning or trainer) and self._by_window(value.weight) and not self.backwards:
             weight = replace(value.weight, framework_divides=True)
             self.emit(Deposits(self.at(node), weight=weight))
 
 
-def _by_window(divisor: object) -> bool:
-    """Is this the number of micro-batches in a window, by its name?"""
-    if isinstance(divisor, int | float):
-        return divisor > 1 and divisor == int(divisor)
-    return isinstance(divisor, str) and any(
-        word in divisor.lower() for word in ("accum", "grad_acc", "acc_step", "micro", "ga_steps")
-    )
+def _prepared(value: Known) -> Known:
+    """A scheduler that moves when its optimizer does."""
+    return replace(value, prepared=True) if isinstance(value, Scheduler) else value
+
+
+def void(_: Known) -> None:
+    """For what a call gives and nobody wants."""
+
+
+WINDOW = re.compile(r"accum|grad_acc|acc_step|micro|ga_steps", re.IGNORECASE)
+"""Names for the number of micro-batches in a window."""
 
 
 def _is_accelerator(thing: Thing) -> bool:
@@ -253,6 +307,15 @@ def _is_fabric(thing: Thing) -> bool:
     return thing.built.endswith(".Fabric") or thing.key.rpartition(".")[2].rpartition(":")[
         2
     ] == "fabric"
+
+
+def _only_schedulers(value: Known) -> list[Scheduler]:
+    """The schedulers in what `configure_optimizers` returns, in order."""
+    if isinstance(value, Scheduler):
+        return [replace(value, name=value.name or "the scheduler")]
+    if isinstance(value, Items):
+        return [found for item in value.values for found in _only_schedulers(item)]
+    return []
 
 
 def _only_optimizers(value: Known) -> list[Optimizer]:

@@ -66,7 +66,7 @@ class Inlining(Expressions):
         self, function: FunctionDef, arguments: Arguments, node: ast.AST, *, root: bool = False
     ) -> Known:
         """The function's result; what it does is written down here, where it is called."""
-        if not self.is_interesting(function):
+        if not root and not self.is_interesting(function):
             return self._unfollowed(function, arguments, node)
         self.inlined.add(id(function.node))
         if id(function.node) in self.stack or len(self.stack) >= DEEPEST:

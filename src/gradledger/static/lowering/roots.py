@@ -147,7 +147,8 @@ class _Roots:
                         statement, owner.module, walk.module_scope(owner.module), None, owner
                     )
         texts = {name: f.module.text(f.node) for name, f in found.items()}
-        if not any(DOES.search(text) for text in texts.values()):
+        hooks = {"training_step", "compute_loss"} & texts.keys()
+        if not hooks and not any(DOES.search(text) for text in texts.values()):
             return
         everything = "\n".join(texts.values())
         order = sorted(
@@ -174,12 +175,28 @@ class _Roots:
                 walk.call_function(replace(init, bound=thing), Arguments(), init.node)
             walk.out = outer
             _come_from_outside(walk)
-            walk.call_function(replace(method, bound=thing), Arguments(), method.node, root=True)
+            bound = replace(method, bound=thing)
             if name == "training_step" and walk.is_lightning(thing):
-                body = sequence(walk.out)
-                walk.out = [Loop(sequence([Do(Batch(walk.at(method.node))), body]))]
+                walk.repeat(
+                    bound,
+                    method.node,
+                    counter=_batch_index(method.node),
+                    rounds=self._batches_fitted(),
+                    root=True,
+                )
+            else:
+                walk.call_function(bound, Arguments(), method.node, root=True)
 
         return self._followed(walk, f"{cls.node.name}.{name}()", method.node, write)
+
+    def _batches_fitted(self) -> int | None:
+        """How many batches the loader has that a Trainer is given, if that stands in the source."""
+        for names in re.findall(r"\.fit\(([^()]*(?:\(\))?[^()]*)\)", self._module.source):
+            for name in re.findall(r"\w+", names):
+                value = self._top.store.get(name)
+                if isinstance(value, Thing) and value.shape:
+                    return value.shape[0]
+        return None
 
     def _after_script(self) -> Walk:
         """A walk that knows what the script has made; what it did to it is past."""
@@ -219,6 +236,13 @@ class _Roots:
         )
 
 
+def _batch_index(node: ast.AST) -> str:
+    """What a training step calls the number of its batch."""
+    arguments = getattr(node, "args", None)
+    names = [a.arg for a in arguments.args] if isinstance(arguments, ast.arguments) else []
+    return next((n for n in names if n in ("batch_idx", "batch_index", "batch_nb", "idx")), "")
+
+
 def _by_cell(module: Module) -> Iterator[list[ast.stmt]]:
     """The statements of a notebook, cell by cell."""
     starts = list(module.cells)
@@ -239,12 +263,15 @@ def _only_called(walk: Walk, key: str) -> bool:
     name = key.rpartition(":")[2]
     if not name.isidentifier() or not walk.uses().of(name) <= {"train"}:
         return False
-    source = walk.scope.module.source
-    return all(
-        source[found.end() : found.end() + 1] in "([."
-        or source[found.end() :].lstrip(" ").startswith("=")
-        for found in re.finditer(rf"\b{name}\b", source)
-    )
+    for parent in ast.walk(walk.scope.module.tree):
+        for child in ast.iter_child_nodes(parent):
+            if not (isinstance(child, ast.Name) and child.id == name):
+                continue
+            called = isinstance(parent, ast.Call) and parent.func is child
+            made = isinstance(child.ctx, ast.Store)
+            if not (called or made or isinstance(parent, ast.Attribute | ast.Subscript)):
+                return False
+    return True
 
 
 def _come_from_outside(walk: Walk) -> None:

@@ -132,6 +132,8 @@ class Scheduler(Value):
     name: str
     optimizers: tuple[str, ...]
     key: str = ""
+    prepared: bool = False
+    """A framework moves it only when its optimizer steps."""
 
 
 class Items(Value):
