@@ -10,6 +10,7 @@ import pytest
 from gradledger.cli import configuration, main
 from gradledger.cli.check import FORMATS
 from gradledger.rules import CATALOGUE, Severity
+from gradledger.static.fixing.cures import CURES
 from gradledger.static.suppression import IgnoreComments
 
 ROOT = Path(__file__).parents[2]
@@ -36,6 +37,15 @@ def test_the_cure_on_the_page_is_one(capsys: Captured) -> None:
     Path("train.py").write_text(PROGRAM.replace(clip, f"        {cure}\n{clip}"), encoding="utf-8")
     assert main(["check", "train.py"]) == 0
     assert capsys.readouterr().out.startswith("The books balance")
+
+
+def test_the_patch_on_the_page_is_what_check_shows(capsys: Captured) -> None:
+    assert main(["check", "--diff", "train.py"]) == 1
+    assert capsys.readouterr().out == CONSOLE["gradledger check --diff train.py"]
+
+
+def test_every_rule_with_a_cure_is_on_the_page() -> None:
+    assert re.findall(r"^\| (GL\d+) \|", PAGE, re.MULTILINE) == list(CURES)
 
 
 def test_the_help_on_the_page_is_that_of_the_command(

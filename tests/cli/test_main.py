@@ -3,6 +3,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -109,3 +110,37 @@ def _start(*argv: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def test_what_a_check_means_without_options_is_what_its_parser_makes_of_it() -> None:
+    from gradledger.cli import check
+    from gradledger.cli.parsing import parser_for
+
+    parsed = vars(parser_for(["check"]).parse_args(["check", "a.py", "b"]))
+    plain = {**check.DEFAULTS, "paths": ["a.py", "b"]}
+    assert parsed == {**plain, "run": check.run, "version": None}
+
+
+def test_a_check_without_options_loads_no_parser(tmp_path: Path) -> None:
+    (tmp_path / "plain.py").write_text("print()\n")
+    argv = [sys.executable, "-X", "importtime", "-m", "gradledger", "check", "plain.py"]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "Nothing to check: there are no gradients in plain.py." in done.stdout
+    assert "gradledger.cli.check" in done.stderr
+    assert "argparse" not in done.stderr
+
+
+def test_a_check_that_ends_at_once_has_said_all_and_keeps_its_status(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("def\n")
+    argv = [sys.executable, "-m", "gradledger", "check", "broken.py"]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "broken.py:1: not checked" in done.stderr
+    assert "1 file not checked" in done.stdout
+
+
+def test_a_profiler_sees_the_end_of_a_check(tmp_path: Path) -> None:
+    (tmp_path / "plain.py").write_text("print()\n")
+    argv = [sys.executable, "-m", "cProfile", "-m", "gradledger", "check", "plain.py"]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "function calls" in done.stdout

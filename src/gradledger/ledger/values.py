@@ -42,7 +42,8 @@ class Value:
         given = {name: cls.__dict__[name] for name in own if name in cls.__dict__}
         cls.fields = (*cls.fields, *own)
         cls._defaults = cls._defaults | given
-        cls._contents = itemgetter(*cls.fields)
+        if cls.fields:
+            cls._contents = itemgetter(*cls.fields)
         setattr(cls, "__match_args__", cls.fields)  # noqa: B010 - mypy keeps that name to itself
 
     def __init__(self, *args: Any, **named: Any) -> None:

@@ -2,25 +2,53 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from gradledger.ledger.events import Event
 from gradledger.ledger.values import Value
 
 
-class Do(Value):
+class Node(Value):
+    """A piece of a program. What kinds of events are in it is worked out once."""
+
+    __slots__ = ("_kinds",)
+
+    @property
+    def kinds(self) -> frozenset[type[Event]]:
+        """The kinds of the events in it."""
+        try:
+            return self._kinds
+        except AttributeError:
+            kinds = self._own_kinds()
+            object.__setattr__(self, "_kinds", kinds)
+            return kinds
+
+    if TYPE_CHECKING:
+        _kinds: ClassVar[frozenset[type[Event]]]
+
+    def _own_kinds(self) -> frozenset[type[Event]]:
+        return frozenset()
+
+
+class Do(Node):
     """One event happens."""
 
     event: Event
 
+    def _own_kinds(self) -> frozenset[type[Event]]:
+        return frozenset({type(self.event)})
 
-class Sequence(Value):
+
+class Sequence(Node):
     """One part after the other."""
 
     parts: tuple[Program, ...]
 
+    def _own_kinds(self) -> frozenset[type[Event]]:
+        return frozenset().union(*(part.kinds for part in self.parts))
 
-class Branch(Value):
+
+class Branch(Node):
     """One of two parts.
 
     Where `condition` is named, all branches on it go the same way along one path, until it changes:
@@ -31,8 +59,11 @@ class Branch(Value):
     orelse: Program
     condition: str | None = None
 
+    def _own_kinds(self) -> frozenset[type[Event]]:
+        return self.then.kinds | self.orelse.kinds
 
-class Loop(Value):
+
+class Loop(Node):
     """The body, any number of times, but at least so many."""
 
     body: Program
@@ -42,14 +73,17 @@ class Loop(Value):
     anew: frozenset[str] = frozenset()
     """Conditions that each round asks anew: no round knows those of the one before."""
 
+    def _own_kinds(self) -> frozenset[type[Event]]:
+        return self.body.kinds
 
-class Forget(Value):
+
+class Forget(Node):
     """The condition was assigned anew: what was known of it holds no longer."""
 
     condition: str
 
 
-class Tick(Value):
+class Tick(Node):
     """A counter that closes windows moves on: which micro-batch of its window is this?
 
     `starts` holds for the first micro-batch of a window, `ends` for the last. Where neither is known, the counter has just begun, at a window's start.
@@ -64,19 +98,22 @@ class Tick(Value):
 Exit = Literal["break", "continue", "return", "raise"]
 
 
-class Leave(Value):
+class Leave(Node):
     """The rest of the loop's body, of the loop, of the call or of the `try` is left out."""
 
     by: Exit
 
 
-class Call(Value):
+class Call(Node):
     """The body of a function where it is called: `return` leaves it."""
 
     body: Program
 
+    def _own_kinds(self) -> frozenset[type[Event]]:
+        return self.body.kinds
 
-class Try(Value):
+
+class Try(Node):
     """A body that may break off anywhere, and what is done then.
 
     `fault` happens in between, where the body is one that can be torn.
@@ -86,8 +123,11 @@ class Try(Value):
     handler: Program
     fault: Event | None = None
 
+    def _own_kinds(self) -> frozenset[type[Event]]:
+        return self.body.kinds | self.handler.kinds
 
-class Require(Value):
+
+class Require(Node):
     """Only those paths go on on which one of these cells has ever had a deposit."""
 
     cells: frozenset[str]

@@ -21,7 +21,17 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr
 MOST_READ = 24
 """So many other files are read for one: behind large libraries there is no end."""
 
-MATTERS = (b"backward", b"zero_grad", b".step(", b"ptim", b"requires_grad", b"oss", b"detach")
+MATTERS = (
+    b"backward(",
+    b"zero_grad",
+    b".step(",
+    b"ptimizer",
+    b"requires_grad",
+    b"cross_entropy",
+    b"Loss(",
+    b"detach",
+)
+"""Words without which a file is of no use to somebody who imports it."""
 
 
 class Import:
@@ -210,11 +220,13 @@ def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 TOUCHES = re.compile(
     r"backward\(|zero_grad|\.step\(|\.grad\b|grad_norm|grad_value|unscale_|requires_grad"
-    r"|[oO]ptim|no_sync|scale_loss"
+    r"|[oO]ptimizer|optim\.|no_sync|scale_loss"
 )
 """Words without which a function does nothing to gradients, nor makes anything that does."""
 
-DETACHES = re.compile(r"detach|\.data\b|\.item\(|\+=|append\(")
+DETACHES = re.compile(
+    r"detach|\.data\b|\.item\(|def (?:\w*_)?(?:update|add|append|push|record|accumulate)\w*\("
+)
 """Words of small functions that hand tensors on, or keep them."""
 
 SMALL = 16
@@ -223,8 +235,11 @@ SMALL = 16
 CALLS = re.compile(r"(\w+)\s*\(")
 MEMBER_CALLS = re.compile(r"(\w+)\.(\w+)\s*\(")
 SUPER_CALLS = re.compile(r"super\([^)]*\)\.(\w+)\(")
-DEPOSITS = re.compile(r"backward\(|\.grad\b|accumulate_grad|gradient_accumulation")
+DEPOSITS = re.compile(r"backward\(|accumulate_grad|gradient_accumulation")
 """Words without which a function makes no deposit."""
+
+SPENDS = re.compile(r"\.step\(|\.grad\b|_step\(")
+"""Words without which a function spends nothing."""
 
 DOES = re.compile(r"backward\(|zero_grad\(|\.step\(")
 """Words of functions that do something to gradients themselves."""

@@ -1,7 +1,10 @@
 """Which cure a rule has. A rule that is not here needs a decision that is not ours.
 
-Not here though its cure is one line: GL402, because some who step on scaled gradients mean it
-(Adam does not mind); GL102 and GL204, because only the author knows which loss is for whom.
+Not here though its cure is one edit:
+- GL402, because some who step on scaled gradients mean it (Adam does not mind);
+- GL703, because a model may carry a state in itself: without `retain_graph` the next turn would
+  crash, and all that is to be gained is memory;
+- GL102 and GL204, because only the author knows which loss is for whom.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from collections.abc import Mapping
 
 from gradledger.static.fixing.clearing import clear_the_spent, move_the_clear
 from gradledger.static.fixing.fault import Cure
-from gradledger.static.fixing.graphs import keep_the_number, retain_nothing
+from gradledger.static.fixing.graphs import keep_the_number
 from gradledger.static.fixing.ordering import clip_before_the_step, schedule_after_the_step
 from gradledger.static.fixing.scaling import (
     unscale_first,
@@ -29,5 +32,4 @@ CURES: Mapping[str, Cure] = {
     "GL501": clip_before_the_step,
     "GL503": schedule_after_the_step,
     "GL701": keep_the_number,
-    "GL703": retain_nothing,
 }

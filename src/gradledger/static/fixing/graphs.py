@@ -1,17 +1,13 @@
-"""Cures of graphs that live too long: one argument, or one `detach()`."""
+"""The cure of a graph that lives too long."""
 
 from __future__ import annotations
 
 import ast
-import re
 
 from gradledger.static.fixing.calls import calls, method, plain
 from gradledger.static.fixing.edits import Edit, Edits
 from gradledger.static.fixing.fault import Fault
-from gradledger.static.fixing.freshness import made_anew
-from gradledger.static.fixing.script import Script, Statement
-
-_COMMA = re.compile(r"\s*,\s*")
+from gradledger.static.fixing.script import Statement
 
 
 def keep_the_number(fault: Fault) -> Edits | None:
@@ -37,27 +33,6 @@ def keep_the_number(fault: Fault) -> Edits | None:
     return (Edit(place, place, ".detach()"),)
 
 
-def retain_nothing(fault: Fault) -> Edits | None:
-    """GL703: `retain_graph=True` taken out of the call, where the whole graph is of this turn."""
-    if fault.statement is None or not made_anew(fault.script, fault.statement):
-        return None
-    at = fault.finding.at
-    found = [
-        (call, keyword)
-        for call in calls(fault.statement.node)
-        if (call.lineno, call.col_offset) == (at.line, at.column)
-        for keyword in call.keywords
-        if keyword.arg == "retain_graph"
-    ]
-    if len(found) != 1:
-        return None
-    call, keyword = found[0]
-    literal = isinstance(keyword.value, ast.Constant) and keyword.value.value is True
-    # With create_graph the graph is kept anyway: the author is about second derivatives.
-    others = {other.arg for other in call.keywords}
-    return _without_argument(fault.script, call, keyword) if literal and len(others) < 2 else None
-
-
 def _is_a_loss(value: ast.expr, keeping: Statement) -> bool:
     """Is it walked backward nearby, or asked for its number?"""
     around = keeping.loop or keeping.scope
@@ -69,34 +44,11 @@ def _is_a_loss(value: ast.expr, keeping: Statement) -> bool:
     )
 
 
-def _walked(total: ast.expr, keeping: Statement) -> bool:
+def _walked(kept: ast.expr, keeping: Statement) -> bool:
     """Is the sum itself walked backward somewhere? Then its graph is what is wanted."""
-    name = plain(total)
-    base = total.value if isinstance(total, ast.Subscript) else total
-    for call in calls(keeping.scope):
-        if "backward" in method(call) or method(call) in ("scale", "grad"):
-            inside = {plain(node) for node in ast.walk(call)}
-            if name in inside or plain(base) in inside:
-                return True
-    return False
-
-
-def _without_argument(script: Script, call: ast.Call, argument: ast.keyword) -> Edits | None:
-    """The call without one of its arguments. Comments between them are not ours to place."""
-    arguments: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
-    given = sorted(arguments, key=script.start)
-    index = given.index(argument)
-    start, end = script.start(argument), script.end(argument)
-    if index:
-        start = script.end(given[index - 1])
-        return (Edit(start, end, ""),) if _is_comma(script, start, script.start(argument)) else None
-    if len(given) > 1:
-        behind = script.start(given[1])
-        return (Edit(start, behind, ""),) if _is_comma(script, end, behind) else None
-    close = script.end(call) - 1
-    comma = script.text[end:close].rstrip()
-    return (Edit(start, end + len(comma), ""),) if comma in ("", ",") else None
-
-
-def _is_comma(script: Script, start: int, end: int) -> bool:
-    return _COMMA.fullmatch(script.text, start, end) is not None
+    name = plain(kept.value if isinstance(kept, ast.Subscript) else kept)
+    return name is None or any(
+        "backward" in method(call) or method(call) in ("scale", "grad")
+        for call in calls(keeping.scope)
+        if name in {plain(node) for node in ast.walk(call)}
+    )

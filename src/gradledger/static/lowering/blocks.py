@@ -20,7 +20,7 @@ from gradledger.static.program import (
 )
 
 
-IDLE = (Batch, Excuses, Renews)
+IDLE = frozenset({Batch, Excuses, Renews})
 """Events that alone come to nothing."""
 
 
@@ -45,7 +45,7 @@ def does(program: Program) -> bool:
     """Does anything happen in it, apart from going on to other data and forgetting?"""
     match program:
         case Do(event):
-            return not isinstance(event, IDLE)
+            return type(event) not in IDLE
         case Leave():
             return True
         case Sequence(parts):
@@ -62,7 +62,12 @@ def does(program: Program) -> bool:
 
 def acts(program: Program) -> bool:
     """Does it hold an event? Exits alone, inside of what they leave, come to nothing."""
-    return any(not isinstance(event, IDLE) for event in events_in(program))
+    return not program.kinds <= IDLE
+
+
+def holds(program: Program, *kinds: type[Event]) -> bool:
+    """Is there an event of one of these kinds in it?"""
+    return not program.kinds.isdisjoint(kinds)
 
 
 def events_in(program: Program) -> Iterable[Event]:
@@ -118,4 +123,4 @@ def conditions_in(program: Program) -> set[str]:
             return set()
 
 
-__all__ = ["NOTHING", "acts", "branch", "conditions_in", "does", "events_in", "sequence", "without"]
+__all__ = ["NOTHING", "acts", "branch", "conditions_in", "does", "events_in", "holds", "sequence", "without"]

@@ -584,7 +584,7 @@ class Calls(Inlining):
         forward = self.method(thing.cls, "forward") if thing.cls is not None else None
         if forward is None or not LOSSES.search(forward.module.text(forward.node)):
             return None
-        self._interesting[id(forward.node)] = True
+        self.known.interesting[id(forward.node)] = True
         before = self.inlined.copy(), len(self.unknown)
         value = self.quietly(
             lambda: self.call_function(replace(forward, bound=thing), arguments, node)

@@ -30,6 +30,7 @@ from gradledger.static.project import (
     DOES,
     MEMBER_CALLS,
     SMALL,
+    SPENDS,
     SUPER_CALLS,
     TOUCHES,
     Module,
@@ -53,14 +54,27 @@ class Arguments(NamedTuple):
         return [*self.positional, *self.named.values()]
 
 
+class Knowledge:
+    """What was found out about functions, by the identity of their trees: for all roots of a file.
+
+    The trees live as long as this does, so that no identity is used twice.
+    """
+
+    def __init__(self) -> None:
+        self.interesting: dict[int, bool] = {}
+        self.depositing: dict[int, bool] = {}
+        self.spending: dict[int, bool] = {}
+        self.generators: dict[int, bool] = {}
+        self.backwarded: dict[int, set[str]] = {}
+
+
 class Inlining(Expressions):
     """Calls of the project's own functions."""
 
     backwards = 0
     """How many backward passes the walk has met."""
     no_sync_maybe = False
-    _interesting: dict[int, bool]
-    _depositing: dict[int, bool]
+    known: Knowledge
 
     def call_function(
         self, function: FunctionDef, arguments: Arguments, node: ast.AST, *, root: bool = False
@@ -73,7 +87,11 @@ class Inlining(Expressions):
             if DOES.search(function.module.text(function.node)):
                 self.note_unknown(node, "functions call each other without end")
             return self._unfollowed(function, arguments, node)
-        if _is_generator(function.node):
+        generator = self.known.generators.get(id(function.node))
+        if generator is None:
+            generator = _is_generator(function)
+            self.known.generators[id(function.node)] = generator
+        if generator:
             if DOES.search(function.module.text(function.node)):
                 self.note_unknown(node, "a generator does things to gradients")
             return UNKNOWN
@@ -187,30 +205,33 @@ class Inlining(Expressions):
 
     def is_interesting(self, function: FunctionDef) -> bool:
         """Does it do anything to gradients, by itself or by what it calls?"""
-        known = self._interesting.get(id(function.node))
-        if known is None:
-            self._interesting[id(function.node)] = False  # for functions that call each other
-            known = self._looks_interesting(function)
-            self._interesting[id(function.node)] = known
-        return known
+        return self._reaches(function, self.known.interesting, _touches)
 
-    def _looks_interesting(self, function: FunctionDef) -> bool:
-        text = function.module.text(function.node)
-        if TOUCHES.search(text) or (text.count("\n") < SMALL and DETACHES.search(text)):
-            return True
-        return any(map(self.is_interesting, self.called_by(function, text)))
+    def keeps_cycle(self, function: FunctionDef) -> bool:
+        """Does it both deposit and spend, by itself or by what it calls?"""
+        return self.makes_deposits(function) and self._reaches(
+            function, self.known.spending, lambda text: SPENDS.search(text) is not None
+        )
 
     def makes_deposits(self, function: FunctionDef) -> bool:
         """Does it make a deposit, by itself or by what it calls?"""
-        known = self._depositing.get(id(function.node))
-        if known is None:
-            self._depositing[id(function.node)] = False  # for functions that call each other
+        return self._reaches(
+            function, self.known.depositing, lambda text: DEPOSITS.search(text) is not None
+        )
+
+    def _reaches(
+        self, function: FunctionDef, known: dict[int, bool], is_it: Callable[[str], bool]
+    ) -> bool:
+        """Is it so of the function's text, or of that of a function that it calls?"""
+        answer = known.get(id(function.node))
+        if answer is None:
+            known[id(function.node)] = False  # for functions that call each other
             text = function.module.text(function.node)
-            known = bool(DEPOSITS.search(text)) or any(
-                map(self.makes_deposits, self.called_by(function, text))
+            answer = is_it(text) or any(
+                self._reaches(called, known, is_it) for called in self.called_by(function, text)
             )
-            self._depositing[id(function.node)] = known
-        return known
+            known[id(function.node)] = answer
+        return answer
 
     def called_by(self, function: FunctionDef, text: str) -> Iterator[FunctionDef]:
         """The project's own functions that are called in a text, as far as names tell."""
@@ -272,9 +293,13 @@ def _is_static(node: ast.AST) -> bool:
     return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in decorators)
 
 
-def _is_generator(node: ast.AST) -> bool:
-    body = getattr(node, "body", None)
-    if not isinstance(body, list):
+def _touches(text: str) -> bool:
+    return bool(TOUCHES.search(text) or (text.count("\n") < SMALL and DETACHES.search(text)))
+
+
+def _is_generator(function: FunctionDef) -> bool:
+    body = getattr(function.node, "body", None)
+    if not isinstance(body, list) or "yield" not in function.module.text(function.node):
         return False
     todo: list[ast.AST] = list(body)
     while todo:

@@ -15,7 +15,7 @@ _METHOD = re.compile(
 _BACKWARD = re.compile(r"(\w+)(?:\[[^][]*\])?\s*\.backward\(|(?:scale|backward)\(\s*(\w+)\s*\)")
 _STEPPED_BY_SCALER = re.compile(r"scaler\.(?:step|unscale_)\(\s*(?:\w+\.)*(\w+)")
 
-_OPTIMIZER = re.compile(r"(^|_)opt(im\w*|s)?($|_|\d|[A-Z])|optim|Opt($|[A-Z_])", re.IGNORECASE)
+_OPTIMIZER = re.compile(r"(?:^|_)(?:opt|OPT)s?(?:$|_|\d|[A-Z])|[oO]ptim|OPTIM|Opt(?:$|[A-Z_])")
 _SCHEDULER = re.compile(r"sched|(^|_)lr($|_)|warmup|annealer|plateau", re.IGNORECASE)
 _SCALER = re.compile(r"scaler", re.IGNORECASE)
 _OTHERS = re.compile(

@@ -12,7 +12,7 @@ from gradledger.ledger.events import Batch
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.frameworks import Frameworks
-from gradledger.static.lowering.inlining import Arguments
+from gradledger.static.lowering.inlining import Arguments, Knowledge
 from gradledger.static.lowering.blocks import NOTHING, sequence
 from gradledger.static.lowering.state import TooMuchCode
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Optimizer, Thing
@@ -28,6 +28,10 @@ TORCH = re.compile(
 
 RELEVANT = re.compile(rf"{DEPOSITS.pattern}|\.step\(")
 """Without this there is nothing to follow in a file."""
+
+
+MOST_IN_A_FILE = 9_000
+"""Statements that are walked for all the roots of a file together."""
 
 
 class Root(NamedTuple):
@@ -52,12 +56,10 @@ class Walk(Frameworks):
         self,
         project: Project,
         module: Module,
-        interesting: dict[int, bool],
-        depositing: dict[int, bool],
+        known: Knowledge,
     ) -> None:
         super().__init__(project, module)
-        self._interesting = interesting
-        self._depositing = depositing
+        self.known = known
 
 
 def roots(project: Project, module: Module) -> Iterator[Root]:
@@ -69,13 +71,13 @@ class _Roots:
     def __init__(self, project: Project, module: Module) -> None:
         self._project = project
         self._module = module
-        self._interesting: dict[int, bool] = {}
-        self._depositing: dict[int, bool] = {}
+        self._known = Knowledge()
+        self._left = MOST_IN_A_FILE
         self._done: set[int] = set()
         self._top = self._walk()
 
     def _walk(self) -> Walk:
-        return Walk(self._project, self._module, self._interesting, self._depositing)
+        return Walk(self._project, self._module, self._known)
 
     def all(self) -> Iterator[Root]:
         yield self._script()
@@ -111,16 +113,16 @@ class _Roots:
             if not isinstance(statement, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
                 inside += lines[statement.lineno - 1 : statement.end_lineno]
         text = "\n".join(inside)
-        if DEPOSITS.search(text) or "ptim" in text:
+        if DEPOSITS.search(text) or "ptim" in text or ".fit(" in text:
             return True
-        return any(map(self._top.makes_deposits, self._top.called_at_top(self._module, text)))
+        return any(map(self._top.keeps_cycle, self._top.called_at_top(self._module, text)))
 
     def _functions(self) -> Iterator[Root]:
         functions = [
             d
             for d in list(self._module.definitions.values())
             if isinstance(d, ast.FunctionDef | ast.AsyncFunctionDef)
-            and self._top.makes_deposits(FunctionDef(d, self._module, ""))
+            and self._top.keeps_cycle(FunctionDef(d, self._module, ""))
         ]
         counts = Counter(re.findall(r"\w+", self._module.source))
         functions.sort(key=lambda f: counts[f.name])
@@ -160,7 +162,7 @@ class _Roots:
             if id(method.node) in self._done or method.module is not self._module:
                 if method.module is self._module or not _overridden_calls(texts[name], cls):
                     continue
-            if walk.makes_deposits(replace(method, bound=Thing("self", cls=cls))):
+            if name in hooks or walk.keeps_cycle(replace(method, bound=Thing("self", cls=cls))):
                 yield self._method(cls, method, name)
 
     def _method(self, cls: ClassDef, method: FunctionDef, name: str) -> Root:
@@ -213,6 +215,7 @@ class _Roots:
     def _followed(self, walk: Walk, what: str, node: ast.AST, write) -> Root:  # type: ignore[no-untyped-def]
         at = walk.at(node)
         why = ""
+        walk.most_statements = min(walk.most_statements, self._left)
         program: Program | None = None
         try:
             program = walk.block(write)
@@ -221,6 +224,7 @@ class _Roots:
         except RecursionError:
             why = "it is nested too deeply"
         self._done |= walk.inlined
+        self._left = max(self._left - walk.statements, 0)
         if walk.hooked:
             program, why = None, "hooks get hold of each gradient as it arrives"
         strays = frozenset(key for key in walk.made if _only_called(walk, key))

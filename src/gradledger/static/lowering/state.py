@@ -26,7 +26,7 @@ from gradledger.static.lowering.values import (
 from gradledger.static.program import Do, Forget, Program
 from gradledger.static.project import Module, Project
 
-MOST_STATEMENTS = 6_000
+MOST_STATEMENTS = 3_000
 """So many are walked for one root: what takes more is unknown."""
 
 DEEPEST = 14
@@ -43,7 +43,6 @@ class Scope:
     """The names of one call of a function, or of a module."""
 
     __slots__ = (
-        "backwarded",
         "cls",
         "id",
         "module",
@@ -73,8 +72,6 @@ class Scope:
         self.returned: list[Known] = []
         self.self_value: Known | None = None
         self.cls: object = None
-        self.backwarded: set[str] | None = None
-        """Names on which backward is called here, once somebody has asked."""
 
 
 class LoopState:
@@ -122,6 +119,7 @@ class State:
         """Hooks may spend or clear each gradient as it arrives."""
         self.unknown: list[tuple[Place, str]] = []
         self.statements = 0
+        self.most_statements = MOST_STATEMENTS
         self._scope_count = 0
         self.rounds: int | None = None
         """How often the loop goes round whose iterable was looked at last."""
@@ -269,7 +267,7 @@ class State:
     def count_statement(self) -> None:
         """Raises TooMuchCode where there is no end to it."""
         self.statements += 1
-        if self.statements > MOST_STATEMENTS:
+        if self.statements > self.most_statements:
             raise TooMuchCode("there is too much code behind it to follow")
 
     # Joining

@@ -14,7 +14,7 @@ from gradledger.static.lowering.blocks import (
     branch,
     conditions_in,
     does,
-    events_in,
+    holds,
     sequence,
     without,
 )
@@ -197,11 +197,13 @@ class Statements(Conditions):
     def backwarded(self) -> set[str]:
         """Names on which this function calls backward."""
         scope = self.scope
-        if scope.backwarded is None:
+        key = id(scope.module if scope.node is None else scope.node)
+        known = self.known.backwarded.get(key)
+        if known is None:
             module = scope.module
             text = module.source if scope.node is None else module.text(scope.node)
-            scope.backwarded = backwarded(text)
-        return scope.backwarded
+            known = self.known.backwarded[key] = backwarded(text)
+        return known
 
     def rebind(self, target: ast.expr, value: Known) -> None:
         """Changes what a name stands for, without a new value being assigned."""
@@ -509,8 +511,7 @@ class Statements(Conditions):
         after = self.store
         handler = self.block(recover)
         self.store = joined(after, self.store)
-        deposits = [e for e in events_in(body) if isinstance(e, Deposits)]
-        fault = Fault(self.at(node.handlers[0])) if deposits else None
+        fault = Fault(self.at(node.handlers[0])) if holds(body, Deposits) else None
         if acts(body) or acts(handler) or does(body) or does(handler):
             self.out.append(Try(body, handler, fault))
         self.run(node.orelse)
@@ -723,7 +724,7 @@ class Statements(Conditions):
     ) -> dict[str, Known]:
         """Names that the next round finds changed, in a way that matters."""
         again: dict[str, Known] = {}
-        deposits = any(isinstance(e, Deposits) for e in events_in(body))
+        deposits = holds(body, Deposits)
         for full in loop.read & loop.assigned.keys():
             old, new = before.get(full), self.store.get(full)
             if old is None or new is None or old == new:
@@ -823,8 +824,8 @@ def chosen(asked: Condition, then: Program, orelse: Program) -> Program:
 
 def _without_strange_schedules(then: Program, orelse: Program) -> tuple[Program, Program]:
     """Where one side steps and schedules, and the other only schedules, somebody else steps."""
-    stepping = [any(isinstance(e, Spends) for e in events_in(p)) for p in (then, orelse)]
-    if stepping[0] == stepping[1]:
+    stepping = [holds(then, Spends), holds(orelse, Spends)]
+    if stepping[0] == stepping[1] or not holds(orelse if stepping[0] else then, Schedule):
         return then, orelse
     return (
         (then, without(orelse, Schedule)) if stepping[0] else (without(then, Schedule), orelse)
