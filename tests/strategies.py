@@ -35,7 +35,19 @@ from gradledger.ledger.events import (
     Update,
     Weight,
 )
-from gradledger.static import Branch, Do, Forget, Loop, Program, Sequence
+from gradledger.static import (
+    Branch,
+    Call,
+    Do,
+    Forget,
+    Leave,
+    Loop,
+    Program,
+    Require,
+    Sequence,
+    Tick,
+    Try,
+)
 
 OWNED = {"G": frozenset({"g.weight", "g.bias"}), "D": frozenset({"d.weight", "d.bias"})}
 UNOWNED = frozenset({"x"})
@@ -119,15 +131,27 @@ other_events = st.one_of(
 events = st.one_of(core_events, core_events, other_events)
 event_lists = st.lists(events, max_size=25)
 
-conditions = st.sampled_from([None, None, "amp", "warm"])
+STARTS, ENDS, LAST = "a window starts", "a window ends", "the last round"
+conditions = st.sampled_from([None, None, "amp", "warm", STARTS, ENDS, LAST])
 
 
 def _grow(parts: st.SearchStrategy[Program]) -> st.SearchStrategy[Program]:
     return st.one_of(
         st.builds(Sequence, st.lists(parts, min_size=1, max_size=5).map(tuple)),
         st.builds(Branch, parts, parts, conditions),
-        st.builds(Loop, parts),
-        st.builds(Forget, st.sampled_from(["amp", "warm"])),
+        st.builds(
+            Loop,
+            parts,
+            at_least=st.sampled_from([0, 0, 1, 2]),
+            last=st.sampled_from([None, None, LAST]),
+            anew=st.sampled_from([frozenset(), frozenset({"warm"})]),
+        ),
+        st.builds(Forget, st.sampled_from(["amp", "warm", ENDS])),
+        st.builds(Tick, st.just(STARTS), st.just(ENDS), long=st.booleans()),
+        st.builds(Leave, st.sampled_from(["break", "continue", "return", "raise"])),
+        st.builds(Call, parts),
+        st.builds(Try, parts, parts, fault=st.one_of(st.none(), st.builds(Fault, places))),
+        st.builds(Require, some_cells),
     )
 
 

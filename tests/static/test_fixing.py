@@ -198,6 +198,10 @@ LEFT = {
         "optimizer.zero_grad()\nmodel(x).sum().backward()\noptimizer.step()\nmost = norm(x)\n"
         "torch.nn.utils.clip_grad_norm_(model.parameters(), most)"
     ),
+    "what may be no tensor": (
+        "out = model(x)\noptimizer.zero_grad()\nout.sum().backward()\noptimizer.step()\n"
+        "kept.append(out)\nprint(out.item())"
+    ),
     "a graph that a model may need": (
         "optimizer.zero_grad()\nmodel(x).sum().backward(retain_graph=True)\noptimizer.step()"
     ),

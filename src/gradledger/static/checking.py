@@ -49,7 +49,13 @@ def _judged(root: Root) -> tuple[tuple[Finding, ...], str | None]:
     """The findings of a root, and why it is unknown; None where it has no gradients."""
     if root.program is None:
         return (), root.why
-    binding = Binding(root.program, root.optimizers, root.condition_names, root.strays)
+    binding = Binding(
+        root.program,
+        root.optimizers,
+        root.condition_names,
+        root.strays,
+        root.contents,
+    )
     if not binding.worth_following:
         return (), root.unknown[0][1] if root.unknown else None
     try:

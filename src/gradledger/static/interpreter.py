@@ -80,7 +80,8 @@ class Interpreter:
         self._most_visits = most_visits
         self._most_outcomes = most_outcomes
         self._visits = 0
-        self._met: defaultdict[Visit, set[Path]] = defaultdict(set)
+        self.met: defaultdict[Visit, set[Path]] = defaultdict(set)
+        """All the paths on which each event was met."""
         self._sure: defaultdict[Visit, defaultdict[Fault, set[Path]]] = defaultdict(
             lambda: defaultdict(set)
         )
@@ -98,25 +99,28 @@ class Interpreter:
         return self._run(program, paths, ())
 
     def verdicts(
-        self, options: Collection[str] = frozenset()
+        self, options: Collection[str] | None = None
     ) -> dict[Visit, dict[Fault, Certainty]]:
         """For each event and round: what is certainly broken there, and what possibly.
 
-        `options` are conditions that hold for a whole run: what is broken whenever one of them has
-        some answer is certain, for those who chose it.
+        Without options, certain is what is broken each time. `options` are conditions that hold for
+        a whole run: what is broken whenever one of them has some answer is certain too, for those
+        who chose it; and a step that is broken each time but the first.
         """
         return {
             visit: {
                 fault: "certain"
-                if self._certain(sure, self._met[visit], self._grounds(fault[0], options))
+                if self._certain(sure, self.met[visit], self._grounds(fault[0], options))
                 else "possible"
                 for fault, sure in faults.items()
             }
             for visit, faults in self._sure.items()
         }
 
-    def _grounds(self, rule: str, options: Collection[str]) -> Collection[str]:
+    def _grounds(self, rule: str, options: Collection[str] | None) -> Collection[str]:
         """What a verdict may depend on and still be certain."""
+        if options is None:
+            return ()
         if rule == "GL101":
             # The first step is innocent: what counts is whether the next one can be.
             return {*options, *self._stepped}
@@ -196,7 +200,7 @@ class Interpreter:
         for path in paths:
             page, facts = path
             next_page, breaches, _ = self._outcomes.of(page, event)
-            self._met[visit].add(path)
+            self.met[visit].add(path)
             for rule, breach in breaches:
                 fault = rule, breach.at
                 known = self._first_breach.get(fault)

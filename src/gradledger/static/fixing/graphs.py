@@ -34,11 +34,11 @@ def keep_the_number(fault: Fault) -> Edits | None:
 
 
 def _is_a_loss(value: ast.expr, keeping: Statement) -> bool:
-    """Is it walked backward nearby, or asked for its number?"""
+    """Is it walked backward nearby?"""
     around = keeping.loop or keeping.scope
     name = plain(value)
     return name is not None and any(
-        plain(call.func) in (f"{name}.backward", f"{name}.item")
+        plain(call.func) == f"{name}.backward"
         or (method(call) in ("scale", "backward") and [plain(a) for a in call.args[:1]] == [name])
         for call in calls(around)
     )

@@ -78,7 +78,9 @@ class Binding:
         optimizers: dict[str, Optimizer],
         condition_names: dict[str, set[str]],
         strays: Keys = NO_KEYS,
+        contents: dict[str, Keys] | None = None,
     ) -> None:
+        self._contents = contents or {}
         self._conditions = condition_names
         effects = list(events_in(program))
         self._deposits = [e for e in effects if isinstance(e, Deposits)]
@@ -253,12 +255,13 @@ class Binding:
 
     def _reached_owned(self, reach: Keys) -> tuple[CellNames, CellNames]:
         if self._single:
+            # One model may be made of others, by ways that nobody can trace.
             return self._cells, NO_CELLS
         sure, maybe = set(), set()
         for cell in self._cells - self._unknown:
             if any(_within(r, cell) for r in reach):
                 sure.add(cell)
-            elif any(_within(cell, r) for r in reach):
+            elif any(_within(cell, r) or self._held(cell, r) for r in reach):
                 maybe.add(cell)
         maybe |= self._unknown
         if len({n for n, cells in self._owned.items() if cells & maybe}) == 1 and not sure:
@@ -266,6 +269,10 @@ class Binding:
         if not sure and not maybe:
             maybe = set(self._cells)
         return frozenset(sure), frozenset(maybe)
+
+    def _held(self, cell: str, owner: str) -> bool:
+        """Is the cell that of something which the object holds?"""
+        return any(_within(cell, held) for held in self._contents.get(owner, ()))
 
     def _named(self, effect: Effect) -> tuple[CellNames, CellNames]:
         """The cells that are surely meant, and those that may be."""
@@ -432,11 +439,21 @@ class Binding:
                 Do(Read(event.at, cells)),
                 Branch(
                     Do(Clear(event.at, cells)),
-                    Branch(Do(Edit(event.at, cells, "assign")), NOTHING, None),
+                    Branch(Do(Edit(event.at, cells, "assign")), self._strange_step(event), None),
                     None,
                 ),
             ]
         )
+
+    def _strange_step(self, event: HandsOver) -> Program:
+        """Somebody else may have stepped and cleared, or done nothing."""
+        cells = self._owned[event.optimizer]
+        stepped = [
+            Do(Edit(event.at, cells, "assign")),
+            Do(Step(event.at, event.optimizer)),
+            Do(Clear(event.at, cells)),
+        ]
+        return Branch(sequence(stepped), NOTHING, None)
 
 
 def _only_clears(program: Program) -> set[str]:

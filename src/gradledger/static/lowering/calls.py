@@ -158,6 +158,10 @@ class Calls(Inlining):
         self.rebind(target, made)
         return made
 
+    def backwarded(self) -> set[str]:
+        """Names on which this function calls backward."""
+        raise NotImplementedError
+
     def rebind(self, target: ast.expr, value: Known) -> None:
         """Changes what a name stands for, without a new value being assigned."""
         raise NotImplementedError
@@ -374,6 +378,9 @@ class Calls(Inlining):
     def _keep(self, value: Known, node: ast.AST, target: ast.expr) -> frozenset:  # type: ignore[type-arg]
         if not self.loops or not isinstance(value, Thing) or not value.sure or value.plain:
             return frozenset()
+        name = value.key.rpartition(".")[2].rpartition(":")[2]
+        if name not in self.backwarded() and "loss" not in name.lower():
+            return frozenset()  # tensors are kept for many reasons; losses for their value alone
         if value.key and any(
             name.startswith(value.key + "[") and is_plain(held)
             for name, held in self.store.items()
@@ -528,14 +535,29 @@ class Calls(Inlining):
             weight=loss.weight,
             scaler=loss.scaler,
             local=self._locality(loss, reach),
-            retains=retain == Constant.of(True) and create is None,
+            retains=retain == Constant.of(True)
+            and create is None
+            and loss.depth == len(self.loops)
+            and all(map(self.forgets_its_graph, reach)),
             walks=loss.kept | loss.carried,
         )
         self.emit(replace(effect, **more) if more else effect)
-        if effect.retains or create is not None:
+        if retain is not None or create is not None:
             # The graph is walked again: this pass may be for hooks, or for a penalty.
             self.emit(Excuses(self.at(node), reach))
         self.backwards += 1
+
+    def forgets_its_graph(self, key: str) -> bool:
+        """Is it surely a model of which no call leaves a graph behind in it?"""
+        thing = self.store.get(key)
+        if not isinstance(thing, Thing):
+            return False
+        if thing.cls is None:
+            return thing.built.startswith("torch.nn.")
+        forward = self.method(thing.cls, "forward")
+        return forward is not None and not re.search(
+            r"self\.\w+(?:\[[^][]*\])?\s*=|self\.\w+\.append", forward.module.text(forward.node)
+        )
 
     def _locality(self, loss: Thing, reach: frozenset[str]) -> bool | None:
         if loss.local and self.local:
@@ -573,8 +595,16 @@ class Calls(Inlining):
         if kind in facts.MEAN_MODULES:
             weight = thing.weight
         sure = model or any(isinstance(v, Thing) and v.sure for v in arguments.values())
+        depths = [
+            v.depth for v in arguments.values() if isinstance(v, Thing) and v.sure and v.reach
+        ]
         return replace(
-            made, sure=sure and model, carried=carried, weight=weight, local=bool(self.local)
+            made,
+            sure=sure and model,
+            carried=carried,
+            weight=weight,
+            local=bool(self.local),
+            depth=min(depths, default=len(self.loops)),
         )
 
     def _losses_of(
@@ -638,6 +668,8 @@ class Calls(Inlining):
         torch = dotted.startswith(("torch.", "F.", "einops."))
         if _requires_grad(arguments) or name == "Parameter":
             return Thing(leaf=True, built=dotted)
+        if torch and name in FROM_DATA:
+            return PLAIN
         if name in ("deepcopy", "copy") and isinstance(first := arguments.get(0, ""), Thing):
             return Thing(plain=first.plain, cls=first.cls, built=first.built or dotted)
         if torch and name in sizes.CREATORS:
@@ -860,7 +892,12 @@ class Calls(Inlining):
 
 
 LOSSES = re.compile(r"cross_entropy|_loss\(|Loss\(|loss_fn|criterion")
-PASSING = frozenset("list tuple iter sorted set reversed filter".split())
+FROM_DATA = frozenset(
+    "tensor as_tensor from_numpy FloatTensor LongTensor Tensor DoubleTensor ByteTensor BoolTensor"
+    " IntTensor HalfTensor".split()
+)
+"""They make tensors of data, without a graph."""
+PASSING = frozenset("list tuple iter next sorted set reversed filter".split())
 CHAINING = frozenset("chain from_iterable".split())
 ROLE_METHODS = frozenset(
     "step zero_grad scale unscale_ update first_step second_step".split()

@@ -397,6 +397,7 @@ class Expressions(State):
             kept=frozenset().union(*map(kept_in, values)),
             carried=frozenset().union(*map(carried_by, values)) if sure else frozenset(),
             local=any(t.local for t in things),
+            depth=min((t.depth for t in things if t.reach and t.sure), default=len(self.loops)),
             sure=sure and any(t.sure or t.leaf for t in things),
         )
 

@@ -9,6 +9,7 @@ from gradledger.static.lowering.values import (
     UNKNOWN,
     Constant,
     Count,
+    Items,
     Known,
     Optimizer,
     Parameters,
@@ -46,6 +47,8 @@ def join(one: Known, other: Known) -> Known:
         case Optimizer(), Optimizer():
             keys = None if one.keys is None or other.keys is None else one.keys | other.keys
             return replace(one, keys=keys)
+        case Items(), Items():
+            return _items(one, other)
         case Parameters(), Parameters():
             return Parameters(one.keys | other.keys, one.of | other.of)
         case (Count(), Count() | Constant()) | (Constant(), Count()):
@@ -57,6 +60,16 @@ def join(one: Known, other: Known) -> Known:
         case _:
             reach = reach_of(one) | reach_of(other)
             return Thing(reach=reach) if reach else UNKNOWN
+
+
+def _items(one: Items, other: Items) -> Items:
+    """Lists that may have been added to: with all that can be in them."""
+    if len(one.values) == len(other.values) and one.names == other.names:
+        return Items(tuple(map(join, one.values, other.values)), one.names)
+    longer, shorter = (one, other) if len(one.values) > len(other.values) else (other, one)
+    added = [value for value in shorter.values if value not in longer.values]
+    names = longer.names if not added else ()
+    return Items((*longer.values, *added)[:8] if added else longer.values, names)
 
 
 def _things(one: Thing, other: Thing) -> Thing:
@@ -72,6 +85,7 @@ def _things(one: Thing, other: Thing) -> Thing:
         carried=one.carried & other.carried if not (one.plain or other.plain) else frozenset(),
         local=one.local and other.local,
         sure=one.sure and other.sure,
+        depth=min(one.depth, other.depth),
         cls=one.cls if one.cls == other.cls else None,
         built=one.built if one.built == other.built else "",
     )

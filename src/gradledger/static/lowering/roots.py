@@ -20,9 +20,8 @@ from gradledger.static.program import Do, Loop, Program
 from gradledger.static.project import DEPOSITS, DOES, Module, Project
 
 TORCH = re.compile(
-    r"^[ \t]*(?:import|from)[ \t]+(?:torch|pytorch_lightning|lightning|accelerate|deepspeed|apex|"
-    r"transformers|fastai|ignite)|\bimport[ \t]+\*",
-    re.MULTILINE,
+    r"(?:^|[\r\n])[ \t]*(?:import|from)[ \t]+(?:torch|pytorch_lightning|lightning|accelerate|deepspeed|apex|"
+    r"transformers|fastai|ignite)|\bimport[ \t]+\*"
 )
 """Other libraries have gradients too, with other laws."""
 
@@ -47,6 +46,8 @@ class Root(NamedTuple):
     why: str = ""
     strays: frozenset[str] = frozenset()
     """Models that the code makes and calls, and does nothing else with."""
+    contents: dict[str, frozenset[str]] = {}  # noqa: RUF012 - never changed
+    """For each object, what it holds: a method that is not followed may use any of it."""
 
 
 class Walk(Frameworks):
@@ -237,6 +238,7 @@ class _Roots:
             tuple(walk.unknown),
             why,
             strays,
+            _contents(walk),
         )
 
 
@@ -260,6 +262,18 @@ def _by_cell(module: Module) -> Iterator[list[ast.stmt]]:
         cell.append(statement)
     if cell:
         yield cell
+
+
+def _contents(walk: Walk) -> dict[str, frozenset[str]]:
+    """What each object holds under another name than its own."""
+    contents: dict[str, set[str]] = {}
+    for name, value in walk.store.items():
+        if not isinstance(value, Thing) or value.plain or not value.key:
+            continue
+        owner, dot, _ = name.rpartition(".")
+        if dot and value.key != name:
+            contents.setdefault(owner, set()).add(value.key)
+    return {owner: frozenset(held) for owner, held in contents.items()}
 
 
 def _only_called(walk: Walk, key: str) -> bool:

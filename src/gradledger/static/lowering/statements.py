@@ -568,6 +568,13 @@ class Statements(Conditions):
             self.out.append(Loop(block, at_least=1) if _leaves_loop(block) else block)
 
     def _unrolled(self, node: ast.For | ast.AsyncFor, items: Items) -> None:
+        single = len(items.values) == 1 and isinstance(items.values[0], Items)
+        over_parameters = single and any(
+            isinstance(v, Parameters) for v in items.values[0].values  # type: ignore[union-attr]
+        )
+        partly, self.partly = self.partly, False
+        self.in_parameters += over_parameters
+
         def rest(values: tuple[Known, ...]) -> None:
             for value in values:
                 self.assign(node.target, value)
@@ -576,6 +583,8 @@ class Statements(Conditions):
                     return
 
         self._write_once(self.block(lambda: rest(items.values)))
+        self.in_parameters -= over_parameters
+        self.partly = partly
 
     def _at_least(self, node: ast.For | ast.AsyncFor) -> int:
         """A loop over a known or an accumulating number of rounds."""
@@ -638,7 +647,7 @@ class Statements(Conditions):
             case Parameters():
                 return value
             case Thing():
-                if value.reach or value.kept:
+                if value.kept or (value.reach and value.sure):
                     return replace(value, key="", leaf=False)
                 role = self.uses().role(value.key) if value.key else None
                 if role in ("optimizer", "scaler", "scheduler", "model"):
@@ -738,6 +747,11 @@ class Statements(Conditions):
                     again[full] = new
             elif isinstance(new, Items) and (carried_by(new) or kept_in(new)):
                 again[full] = new
+        for full in loop.assigned.keys() - loop.read:
+            # Made anew in each round: what the last one put into it is let go.
+            left = self.store.get(full)
+            if left is not None and kept_in(left):
+                again[full] = left
         return again
 
     def _hand_on(

@@ -41,6 +41,8 @@ class Thing(Value):
     """A model that averages its gradients over ranks."""
     sure: bool = False
     """The graph is surely there: no code that cannot be followed lies between it and a model."""
+    depth: int = 0
+    """In how many loops the oldest part of its graph was computed."""
     leaf: bool = False
     """A tensor that requires a gradient itself."""
     shape: tuple[int, ...] = ()

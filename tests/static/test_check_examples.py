@@ -1,0 +1,74 @@
+"""The checker on the rules' own examples, on the auditor's traps and on frameworks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gradledger.rules import CATALOGUE, Rule
+from gradledger.rules.programs import bad, good
+from tests.static.expectations import checked, marked, shown
+
+RULES = [rule for rule in CATALOGUE if rule.seen_by.by_check]
+RUNTIME = Path(__file__).parents[1] / "runtime"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+WASTED = {
+    "gan_cleared_at_its_turn.py": {(19, "GL204")},
+    "soft_actor_critic.py": {(17, "GL204")},
+}
+"""Right, and yet work for nothing: infos."""
+
+UNSEEN = {
+    "lightning_module_clears_each_batch.py": "Lightning itself makes the deposits that are lost",
+    "transformers_callback_clears.py": "the Trainer itself makes the deposits that are lost",
+    "transformers_items_swallowed.py": "the Trainer's own division depends on a signature",
+}
+"""Faults inside of a framework's own cycle, for `gradledger run` to find."""
+
+
+def programs(folder: Path) -> list[Path]:
+    found = sorted(folder.glob("*.py"))
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+def test_a_bad_example_gives_its_finding_on_the_marked_line_and_no_other(rule: Rule) -> None:
+    program = bad(rule)
+    assert shown(checked(program.path)) == {(line, rule.code) for line in program.marks}
+
+
+@pytest.mark.parametrize("rule", CATALOGUE, ids=lambda rule: rule.code)
+def test_a_good_example_gives_none(rule: Rule) -> None:
+    assert shown(checked(good(rule).path)) == set()
+
+
+@pytest.mark.parametrize("path", programs(RUNTIME / "traps"), ids=lambda path: path.stem)
+def test_correct_code_that_looks_wrong_gives_no_finding(path: Path) -> None:
+    assert shown(checked(path)) == WASTED.get(path.name, set())
+
+
+@pytest.mark.parametrize("path", programs(RUNTIME / "frameworks"), ids=lambda path: path.stem)
+def test_frameworks_used_as_they_should_be_give_no_finding(path: Path) -> None:
+    assert shown(checked(path)) == set()
+
+
+@pytest.mark.parametrize("path", programs(RUNTIME / "misuse"), ids=lambda path: path.stem)
+def test_frameworks_misused_give_the_finding(path: Path) -> None:
+    expected = set() if path.name in UNSEEN else marked(path)
+    assert shown(checked(path)) == expected
+
+
+@pytest.mark.parametrize("path", programs(EXAMPLES), ids=lambda path: path.stem)
+def test_what_the_stepper_does_is_right(path: Path) -> None:
+    assert shown(checked(path)) == set()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+def test_what_the_auditor_observes_the_checker_has(rule: Rule) -> None:
+    # The auditor is held to the marks by tests of its own; here, certain or possible will do.
+    program = bad(rule)
+    has = {(f.at.line, f.rule) for f in checked(program.path).findings}
+    assert {(line, rule.code) for line in program.marks} <= has

@@ -1,0 +1,190 @@
+"""Code that is spread over the files of a project."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.static.programs import check_file, shown
+
+TRAINER = """\
+import torch
+
+
+class Trainer:
+    def __init__(self, net):
+        self.net = net
+        self.optimizer = torch.optim.Adam(net.parameters())
+
+    def before(self):
+        {clear}
+
+    def fit(self, data):
+        for batch in data:
+            self.before()
+            self.loss(batch).backward()
+            self.optimizer.step()
+"""
+
+SUBCLASS = """\
+import torch
+from torch import nn
+
+from {where} import Trainer
+
+
+class Classifier(Trainer):
+    def loss(self, batch):
+        x, y = batch
+        return nn.functional.cross_entropy(self.net(x), y)
+
+
+def main(loader):
+    Classifier(nn.Linear(8, 3)).fit(loader)
+"""
+
+
+def project(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def places(path: Path) -> set[tuple[str, str, int]]:
+    """Rules, and files and lines where they are broken."""
+    lines = shown(check_file(path))
+    return {
+        (finding.rule, Path(finding.at.path).name, finding.at.line)
+        for finding in check_file(path).findings
+        if (finding.rule, finding.at.line) in lines
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        ("trainer.py", "trainer"),
+        ("lib/trainer.py", "lib.trainer"),
+        ("lib/trainer.py", ".lib.trainer"),
+    ],
+)
+def test_a_base_class_in_another_file_is_followed(tmp_path: Path, name: str, where: str) -> None:
+    files = {"lib/__init__.py": "", "main.py": SUBCLASS.format(where=where)}
+    project(tmp_path, {**files, name: TRAINER.format(clear="self.optimizer.zero_grad()")})
+    assert places(tmp_path / "main.py") == set()
+    project(tmp_path, {name: TRAINER.format(clear="pass")})
+    assert places(tmp_path / "main.py") == {("GL101", "trainer.py", 16)}
+
+
+def test_a_helper_in_another_file_clears(tmp_path: Path) -> None:
+    helper = "def reset(optimizer):\n    optimizer.zero_grad()\n"
+    main = """\
+import torch
+from torch import nn
+
+from helpers import reset
+from data import loader
+
+model = nn.Linear(8, 3)
+optimizer = torch.optim.Adam(model.parameters())
+for x, y in loader:
+    reset(optimizer)
+    nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+"""
+    project(tmp_path, {"helpers.py": helper, "main.py": main})
+    assert places(tmp_path / "main.py") == set()
+    project(tmp_path, {"helpers.py": "def reset(optimizer):\n    print(optimizer)\n"})
+    assert places(tmp_path / "main.py") == {("GL101", "main.py", 12)}
+
+
+def test_a_package_may_hand_a_name_on(tmp_path: Path) -> None:
+    files = {
+        "lib/__init__.py": "from .trainer import Trainer\n",
+        "lib/trainer.py": TRAINER.format(clear="pass"),
+        "main.py": SUBCLASS.format(where="lib"),
+    }
+    project(tmp_path, files)
+    assert places(tmp_path / "main.py") == {("GL101", "trainer.py", 16)}
+
+
+def test_a_module_is_a_name_with_members(tmp_path: Path) -> None:
+    main = """\
+import torch
+from torch import nn
+
+import engine
+from data import loader
+
+model = nn.Linear(8, 3)
+optimizer = torch.optim.Adam(model.parameters())
+for epoch in range(3):
+    engine.train_epoch(model, optimizer, loader)
+"""
+    engine = """\
+import torch
+
+
+def train_epoch(model, optimizer, loader):
+    for x, y in loader:
+        torch.nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+"""
+    project(tmp_path, {"main.py": main, "engine.py": engine})
+    assert places(tmp_path / "main.py") == {("GL101", "engine.py", 7)}
+    cleared = engine.replace("        torch", "        optimizer.zero_grad()\n        torch")
+    project(tmp_path, {"engine.py": cleared})
+    assert places(tmp_path / "main.py") == set()
+
+
+def test_files_that_import_each_other_come_to_an_end(tmp_path: Path) -> None:
+    text = """\
+import torch
+from {other} import update as go_on
+
+
+def update(optimizer, loss, depth=0):
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    go_on(optimizer, loss, depth + 1)
+"""
+    project(tmp_path, {"a.py": text.format(other="b"), "b.py": text.format(other="a")})
+    checked = check_file(tmp_path / "a.py")
+    assert checked.unknown
+    assert shown(checked) == set()
+
+
+def test_names_that_are_handed_on_in_a_circle_come_to_an_end(tmp_path: Path) -> None:
+    main = "import torch\nfrom a import train\n\ntrain(1).backward()\ntrain(2).step()\n"
+    files = {"a.py": "from b import train\n", "b.py": "from a import train\n", "main.py": main}
+    project(tmp_path, files)
+    assert shown(check_file(tmp_path / "main.py")) == set()
+
+
+def test_classes_that_inherit_from_each_other_come_to_an_end(tmp_path: Path) -> None:
+    text = """\
+import torch
+from {other} import {base}
+
+
+class {name}({base}):
+    def train(self, loss):
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        super().train(loss)
+"""
+    files = {
+        "a.py": text.format(other="b", base="B", name="A"),
+        "b.py": text.format(other="a", base="A", name="B"),
+    }
+    project(tmp_path, files)
+    assert shown(check_file(tmp_path / "a.py")) == set()
+
+
+def test_a_file_of_the_project_that_is_no_python_is_as_good_as_missing(tmp_path: Path) -> None:
+    project(tmp_path, {"main.py": SUBCLASS.format(where="trainer"), "trainer.py": "class (\n"})
+    assert shown(check_file(tmp_path / "main.py")) == set()

@@ -1,0 +1,115 @@
+"""What cannot be followed is told, is not called clean, and makes no finding."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.static.programs import ONE_NET, check, each, shown
+
+UNKNOWN = {
+    "a function from nowhere gets the optimizer": """
+        from somewhere import update
+
+        for x, y in loader:
+            loss = criterion(model(x), y)
+            loss.backward()
+            update(optimizer)
+            optimizer.step()
+        """,
+    "a function from nowhere clears, or does not": """
+        from somewhere import prepare_gradients
+
+        for x, y in loader:
+            prepare_gradients(optimizer, model)
+            criterion(model(x), y).backward()
+            optimizer.step()
+        """,
+    "a method from nowhere gets the optimizer": """
+        from somewhere import Runner
+
+        runner = Runner()
+        for x, y in loader:
+            criterion(model(x), y).backward()
+            optimizer.step()
+            runner.after_step(optimizer)
+        """,
+    "a base class from nowhere owns the optimizer": """
+        from somewhere import BaseTrainer
+
+        class Trainer(BaseTrainer):
+            def train_batch(self, x, y):
+                self.before_backward()
+                criterion(self.net(x), y).backward()
+                self.optimizer.step()
+                self.after_step()
+
+            def fit(self):
+                for x, y in loader:
+                    self.train_batch(x, y)
+        """,
+    "functions call each other without end": """
+        def here(x, y, depth):
+            criterion(model(x), y).backward()
+            there(x, y, depth + 1)
+
+        def there(x, y, depth):
+            optimizer.step()
+            here(x, y, depth + 1)
+
+        for x, y in loader:
+            here(x, y, 0)
+        """,
+    "a function is chosen at run time": """
+        from somewhere import registry, name
+
+        for x, y in loader:
+            criterion(model(x), y).backward()
+            registry[name](optimizer)
+            optimizer.step()
+        """,
+    "a method is chosen by its name": """
+        from somewhere import name
+
+        for x, y in loader:
+            criterion(model(x), y).backward()
+            getattr(optimizer, name)()
+            optimizer.step()
+        """,
+}
+
+SILENT: dict[str, str] = {}
+"""What is neither followed nor told."""
+
+
+@each(UNKNOWN, after=ONE_NET)
+def test_no_finding_is_made_of_what_is_not_known(text: str) -> None:
+    assert shown(check(text)) == set()
+
+
+@each(UNKNOWN, after=ONE_NET, wrong=SILENT)
+def test_what_is_not_known_is_told_with_its_place_and_a_reason(text: str) -> None:
+    unknown = check(text).unknown
+    assert unknown
+    for one in unknown:
+        assert one.path == "train.py"
+        assert one.line >= 1
+        assert one.what
+        assert one.why
+
+
+@pytest.mark.parametrize("call", ["print(optimizer)", "save_checkpoint(model, optimizer)"])
+def test_a_call_that_leaves_the_optimizer_alone_hides_no_fault(call: str) -> None:
+    text = f"""{ONE_NET}
+from somewhere import save_checkpoint
+
+for x, y in loader:
+    criterion(model(x), y).backward()
+    optimizer.step()
+    {call}
+"""
+    assert shown(check(text)) == {("GL101", 17)}
+
+
+def test_a_file_without_gradients_is_neither_followed_nor_unknown() -> None:
+    checked = check("import torch\n\nprint(torch.ones(3))\n")
+    assert checked == ((), (), 0)
