@@ -71,10 +71,10 @@ def check(text: str, *, path: str = "train.py") -> Checked:
     return check_source(Source(path, text), Project(()))
 
 
-def check_file(path: Path) -> Checked:
+def check_file(path: Path, root: Path | None = None) -> Checked:
     """All that the checker says of a file among others."""
     source = Source(str(path), path.read_text(encoding="utf-8"))
-    return check_source(source, Project((str(path.parent),)))
+    return check_source(source, Project((str(root or path.parent),)))
 
 
 def shown(checked: Checked) -> Found:

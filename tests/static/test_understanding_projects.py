@@ -52,14 +52,16 @@ def project(folder: Path, files: dict[str, str]) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def places(path: Path) -> set[tuple[str, str, int]]:
-    """Rules, and files and lines where they are broken."""
-    lines = shown(check_file(path))
-    return {
-        (finding.rule, Path(finding.at.path).name, finding.at.line)
-        for finding in check_file(path).findings
-        if (finding.rule, finding.at.line) in lines
-    }
+def places(folder: Path) -> set[tuple[str, str, int]]:
+    """Rules, and files and lines where they are broken, in all the files of a project."""
+    found = set()
+    for path in sorted(folder.rglob("*.py")):
+        checked = check_file(path, folder)
+        lines = shown(checked)
+        for finding in checked.findings:
+            if (finding.rule, finding.at.line) in lines:
+                found.add((finding.rule, Path(finding.at.path).name, finding.at.line))
+    return found
 
 
 @pytest.mark.parametrize(
@@ -73,9 +75,9 @@ def places(path: Path) -> set[tuple[str, str, int]]:
 def test_a_base_class_in_another_file_is_followed(tmp_path: Path, name: str, where: str) -> None:
     files = {"lib/__init__.py": "", "main.py": SUBCLASS.format(where=where)}
     project(tmp_path, {**files, name: TRAINER.format(clear="self.optimizer.zero_grad()")})
-    assert places(tmp_path / "main.py") == set()
+    assert places(tmp_path) == set()
     project(tmp_path, {name: TRAINER.format(clear="pass")})
-    assert places(tmp_path / "main.py") == {("GL101", "trainer.py", 16)}
+    assert places(tmp_path) == {("GL101", "trainer.py", 16)}
 
 
 def test_a_helper_in_another_file_clears(tmp_path: Path) -> None:
@@ -95,9 +97,9 @@ for x, y in loader:
     optimizer.step()
 """
     project(tmp_path, {"helpers.py": helper, "main.py": main})
-    assert places(tmp_path / "main.py") == set()
+    assert places(tmp_path) == set()
     project(tmp_path, {"helpers.py": "def reset(optimizer):\n    print(optimizer)\n"})
-    assert places(tmp_path / "main.py") == {("GL101", "main.py", 12)}
+    assert places(tmp_path) == {("GL101", "main.py", 12)}
 
 
 def test_a_package_may_hand_a_name_on(tmp_path: Path) -> None:
@@ -107,7 +109,7 @@ def test_a_package_may_hand_a_name_on(tmp_path: Path) -> None:
         "main.py": SUBCLASS.format(where="lib"),
     }
     project(tmp_path, files)
-    assert places(tmp_path / "main.py") == {("GL101", "trainer.py", 16)}
+    assert places(tmp_path) == {("GL101", "trainer.py", 16)}
 
 
 def test_a_module_is_a_name_with_members(tmp_path: Path) -> None:
@@ -133,10 +135,10 @@ def train_epoch(model, optimizer, loader):
         optimizer.step()
 """
     project(tmp_path, {"main.py": main, "engine.py": engine})
-    assert places(tmp_path / "main.py") == {("GL101", "engine.py", 7)}
+    assert places(tmp_path) == {("GL101", "engine.py", 7)}
     cleared = engine.replace("        torch", "        optimizer.zero_grad()\n        torch")
     project(tmp_path, {"engine.py": cleared})
-    assert places(tmp_path / "main.py") == set()
+    assert places(tmp_path) == set()
 
 
 def test_files_that_import_each_other_come_to_an_end(tmp_path: Path) -> None:

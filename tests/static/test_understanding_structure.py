@@ -185,8 +185,7 @@ CLASSES = {
                 self.steps = 0
 
             def zero_grad(self):
-                self.inner.zero_grad()  # right only
-                print("cleared")
+                self.inner.zero_grad()
 
             def step_and_update_lr(self):
                 self.steps += 1
@@ -196,7 +195,7 @@ CLASSES = {
 
         wrapped = ScheduledOptim(optimizer, 512)
         for x, y in loader:
-            wrapped.zero_grad()
+            wrapped.zero_grad()  # right only
             criterion(model(x), y).backward()
             wrapped.step_and_update_lr()
         """,
@@ -358,7 +357,9 @@ opt_d = torch.optim.Adam(critic.parameters())
 TWINS = {**HELPERS, **CLASSES, **SEVERAL}
 
 FALSE_ALARMS: dict[str, str] = {}
-MISSED: dict[str, str] = {}
+MISSED = {
+    "a partial is its function": "functools.partial is not looked through, and nothing says so",
+}
 
 
 @each(TWINS, after=ONE_NET, wrong=FALSE_ALARMS)

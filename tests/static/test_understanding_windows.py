@@ -235,8 +235,18 @@ CONTENTS = {
 
 TWINS = {**BOUNDARIES, **CONTENTS}
 
-FALSE_ALARMS: dict[str, str] = {}
-MISSED: dict[str, str] = {}
+FLUSHED = "the epoch is ended with the loop, before the flush that follows it"
+RESTARTED = "a counter of its own that each epoch sets to 0 is taken for one that runs on"
+
+FALSE_ALARMS = {
+    "(i + 1) % n == 0 closes a window, and a flush closes the last": FLUSHED,
+    "a flush after the loop may ask whether something is left": FLUSHED,
+}
+MISSED = {
+    "a counter that runs on across epochs leaves nothing over": RESTARTED,
+    "a counter that is set back closes windows too": RESTARTED,
+    "a scheduler moves with its window": "only possible, where the last window may be short",
+}
 
 
 @each(TWINS, after=ONE_NET, wrong=FALSE_ALARMS)

@@ -60,6 +60,7 @@ class Module:
         self.uses: Uses | None = None
         """What the file does with its names, once somebody has asked."""
         self.definitions: dict[str, Definition | Import] = {}
+        self._attributes: dict[str, set[str]] = {}
         self.stars: list[Import] = []
         """`from module import *`."""
         for statement in _top_level(tree.body):
@@ -85,6 +86,13 @@ class Module:
                     self.definitions[name] = Import(module or "", alias.name, level)
             case ast.Assign([ast.Name(id=name)], ast.Constant() as value):
                 self.definitions[name] = value
+
+    def attributes(self, cls: ast.ClassDef) -> set[str]:
+        """The names that the code of a class assigns on `self`."""
+        known = self._attributes.get(cls.name)
+        if known is None:
+            known = self._attributes[cls.name] = set(ATTRIBUTES.findall(self.text(cls)))
+        return known
 
     def text(self, node: ast.AST) -> str:
         """The lines that a statement or a function stands on."""
@@ -237,6 +245,8 @@ MEMBER_CALLS = re.compile(r"(\w+)\.(\w+)\s*\(")
 SUPER_CALLS = re.compile(r"super\([^)]*\)\.(\w+)\(")
 DEPOSITS = re.compile(r"backward\(|accumulate_grad|gradient_accumulation")
 """Words without which a function makes no deposit."""
+
+ATTRIBUTES = re.compile(r"self\.(\w+)\s*(?::[^=\n]+)?=(?!=)")
 
 SPENDS = re.compile(r"\.step\(|\.grad\b|_step\(")
 """Words without which a function spends nothing."""

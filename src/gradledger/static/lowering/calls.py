@@ -405,6 +405,8 @@ class Calls(Inlining):
             if method is not None:
                 return self.call_function(replace(method, bound=thing), self.arguments(node), node)
         known = self.load(f"{thing.key}.{name}") if thing.key else None
+        if known is None and thing.cls is not None and name in self.attributes(thing.cls):
+            known = self.member(thing, name, node)
         if known is not None:
             return self.call_value(known, node)
         if name in ("parameters", "named_parameters"):
@@ -498,6 +500,8 @@ class Calls(Inlining):
     def _backward(self, thing: Thing, node: ast.Call) -> Known:
         arguments = self.arguments(node)
         loss = arguments.get(0, "loss")
+        if loss is not None and not isinstance(loss, Thing):
+            loss = UNKNOWN
         if isinstance(loss, Thing) and self._is_engine(thing, loss):
             return self._engine_backward(thing, loss, node)
         self.deposit(thing, node, arguments)
@@ -505,6 +509,8 @@ class Calls(Inlining):
 
     def _is_engine(self, thing: Thing, loss: Thing) -> bool:
         """Is it an object that runs the backward of a loss it is given, and no loss itself?"""
+        if thing.built.startswith(("deepspeed", "gradledger")):
+            return True
         if thing.sure or thing.leaf:
             return False
         if "loss" in thing.key.rpartition(".")[2].lower():

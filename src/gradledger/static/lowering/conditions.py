@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from gradledger.ledger.values import Value
 from gradledger.static.lowering.calls import Calls
@@ -39,6 +40,9 @@ class Both(Value):
 Condition = bool | Ask | Both
 
 UNNAMED = Ask(None)
+
+LAST = re.compile(r"(?:^|[._:])(?:is_)?last(?:_batch|_iter|_micro_?batch|_step)$|end_of_(?:dataloader|epoch)$")
+"""Names for: this is the last batch of the epoch."""
 
 
 class Conditions(Calls):
@@ -92,6 +96,10 @@ class Conditions(Calls):
             case Items(values=values) if values:
                 return positive
             case Thing(key=key) if key:
+                if self.loops and LAST.search(key):
+                    loop = self.loops[-1]
+                    loop.last = f"last round of {loop.id}"
+                    return Ask(loop.last, positive)
                 return self._named(key, {key}, positive)
             case _:
                 return self._by_text(test, positive)

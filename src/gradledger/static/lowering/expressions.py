@@ -279,6 +279,13 @@ class Expressions(State):
                     )
         return None
 
+    def attributes(self, cls: ClassDef) -> set[str]:
+        """The names of what the class's own code gives to its objects."""
+        found: set[str] = set()
+        for owner in self.lineage(cls):
+            found |= owner.module.attributes(owner.node)
+        return found
+
     def lineage(self, cls: ClassDef, depth: int = 0) -> list[ClassDef]:
         """The class and its bases that are code of the project, nearest first."""
         found = [cls]

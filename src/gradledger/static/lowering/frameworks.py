@@ -49,7 +49,7 @@ class Frameworks(Statements):
     def framework_made(self, dotted: str, arguments: Arguments, node: ast.Call) -> Known | None:
         """What a framework's function gives."""
         name = facts.last(dotted)
-        if dotted.startswith("deepspeed"):
+        if dotted.startswith(("deepspeed", "gradledger")):
             return Thing(built=dotted)
         if name == "Accelerator":
             given = {"gradient_accumulation_steps", "gradient_accumulation_plugin", "**"}
@@ -103,7 +103,7 @@ class Frameworks(Statements):
                 even = rounds and size and rounds % size == 0
                 own = own or (group.startswith("rounds of") and not even)
         at = self.at(node)
-        epoch: list[Program] = [Loop(sequence([*start, Do(Batch(at)), body]))]
+        epoch: list[Program] = [Loop(sequence([*start, Do(Batch(at)), body]), last=loop.last)]
         if own:
             names = [name for s, e, _ in loop.windows.values() for name in (s, e)]
             epoch = [*map(Forget, names), *epoch, *map(Forget, names)]

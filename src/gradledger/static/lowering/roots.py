@@ -175,7 +175,8 @@ class _Roots:
             outer, walk.out = walk.out, []
             init = walk.method(cls, "__init__")
             if init is not None:
-                walk.call_function(replace(init, bound=thing), Arguments(), init.node)
+                bound = replace(init, bound=thing)
+                walk.call_function(bound, Arguments(), init.node, root=True)
             walk.out = outer
             _come_from_outside(walk)
             bound = replace(method, bound=thing)
