@@ -173,8 +173,8 @@ class Interpreter:
             case Leave(by):
                 self._left[by] |= paths
                 return NO_PATHS
-            case Call(body):
-                return self._call(body, paths, visit)
+            case Call(body, left_by):
+                return self._call(body, left_by, paths, visit)
             case Try():
                 return self._try(program, paths, visit)
             case Require(cells):
@@ -227,7 +227,7 @@ class Interpreter:
     def _loop(self, loop: Loop, paths: Paths, visit: Visit) -> Paths:
         outer, self._left = self._left, defaultdict(frozenset, self._left)
         self._left["break"] = self._left["continue"] = NO_PATHS
-        ended = paths if loop.at_least == 0 else NO_PATHS
+        ended = NO_PATHS
         new, reached = self._round(loop, paths, (*visit, "first"))
         ended |= reached if loop.at_least < 2 else NO_PATHS
         # A round in which nothing happened is none: what follows it is the first round again.
@@ -239,16 +239,20 @@ class Interpreter:
             ended |= reached
             new = more - seen
             seen |= new
-        left = self._left["break"]
-        for condition in loop.anew | ({loop.last} if loop.last else set()):
-            left = _without(left, condition)
-        ended |= left
+        if loop.end is not None:
+            ended = self._do(loop.end, ended, (*visit, "end"))
+        ended |= self._left["break"] | (paths if loop.at_least == 0 else NO_PATHS)
+        for condition in loop.anew | {c for c in (loop.last, loop.first) if c}:
+            ended = _without(ended, condition)
         outer.update({by: left for by, left in self._left.items() if by not in INSIDE})
         self._left = outer
         return ended
 
     def _round(self, loop: Loop, paths: Paths, visit: Visit) -> tuple[Paths, Paths]:
         """Once through the body: the paths that go round again, and those that may leave."""
+        if loop.first is not None:
+            known = frozenset({(loop.first, visit[-1] == "first")})
+            paths = frozenset((p, f | known) for p, f in _without(paths, loop.first))
         if loop.last is not None:
             paths = _without(paths, loop.last)
             paths = frozenset(
@@ -266,11 +270,11 @@ class Interpreter:
         going_on = frozenset(path for path in after if (loop.last, True) not in path[1])
         return going_on, _without(ended, loop.last)
 
-    def _call(self, body: Program, paths: Paths, visit: Visit) -> Paths:
-        outer = self._left["return"]
-        self._left["return"] = NO_PATHS
-        paths = self._run(body, paths, visit) | self._left["return"]
-        self._left["return"] = outer
+    def _call(self, body: Program, left_by: Exit, paths: Paths, visit: Visit) -> Paths:
+        outer = self._left[left_by]
+        self._left[left_by] = NO_PATHS
+        paths = self._run(body, paths, visit) | self._left[left_by]
+        self._left[left_by] = outer
         return paths
 
     def _try(self, program: Try, paths: Paths, visit: Visit) -> Paths:

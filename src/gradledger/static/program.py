@@ -8,6 +8,9 @@ from gradledger.ledger.events import Event
 from gradledger.ledger.values import Value
 
 
+Exit = Literal["break", "continue", "return", "raise"]
+
+
 class Node(Value):
     """A piece of a program. What kinds of events are in it is worked out once."""
 
@@ -70,6 +73,10 @@ class Loop(Node):
     at_least: int = 0
     last: str | None = None
     """The condition that is true in the last round and in no other: `i + 1 == len(loader)`."""
+    first: str | None = None
+    """The condition that is true in the first round and in no other: `i == 0`."""
+    end: Event | None = None
+    """What happens when the rounds are over, and not when a `break` ends them."""
     anew: frozenset[str] = frozenset()
     """Conditions that each round asks anew: no round knows those of the one before."""
 
@@ -95,7 +102,6 @@ class Tick(Node):
     """A window has three or more."""
 
 
-Exit = Literal["break", "continue", "return", "raise"]
 
 
 class Leave(Node):
@@ -105,9 +111,13 @@ class Leave(Node):
 
 
 class Call(Node):
-    """The body of a function where it is called: `return` leaves it."""
+    """The body of a function where it is called: `return` leaves it.
+
+    Or what is done once in a loop's stead: `continue` or `break` leaves that.
+    """
 
     body: Program
+    left_by: Exit = "return"
 
     def _own_kinds(self) -> frozenset[type[Event]]:
         return self.body.kinds

@@ -90,6 +90,12 @@ class Binding:
             if isinstance(e, Effect) and e.optimizer and not isinstance(e, Excuses | Renews)
         }
         self._optimizers = {n: o for n, o in optimizers.items() if n in named}
+        spending = {
+            e.optimizer for e in effects if isinstance(e, Spends | HandsOver) and e.optimizer
+        }
+        if not spending & self._optimizers.keys():
+            # Nobody steps: what is deposited here is for others, or for a look.
+            self._optimizers = {}
         self._spent = {e.optimizer for e in effects if isinstance(e, Spends) and e.optimizer}
         by_hand = frozenset(
             k for e in effects if isinstance(e, Spends) and not e.optimizer for k in e.keys
@@ -304,12 +310,13 @@ class Binding:
             case Branch(then, orelse, condition):
                 named = condition if condition in self._deciding else None
                 return Branch(self._bound(then), self._bound(orelse), named)
-            case Loop(body, at_least, last):
+            case Loop(body, at_least, last, first, end):
                 bound = self._bound(body)
                 last = last if last in self._used else None
-                return Loop(bound, at_least, last, _asked_anew(bound))
-            case Call(body):
-                return Call(self._bound(body))
+                first = first if first in self._used else None
+                return Loop(bound, at_least, last, first, end, _asked_anew(bound))
+            case Call(body, left_by):
+                return Call(self._bound(body), left_by)
             case Try(body, handler, fault):
                 return Try(self._bound(body), self._bound(handler), fault)
             case Forget(name):
@@ -373,6 +380,10 @@ class Binding:
 
     def _deposit(self, event: Deposits) -> Program:
         sure, maybe = self._reached(event.keys)
+        if event.maybe and not self._single:
+            maybe |= frozenset(
+                c for c in self._cells - sure if any(_within(m, c) for m in event.maybe)
+            )
         frozen = frozenset(
             c for c in self._cells | self._strays if any(_within(c, k) for k in event.frozen)
         )
@@ -431,6 +442,10 @@ class Binding:
         return sequence(parts)
 
     def _hand_over(self, event: HandsOver) -> Program:
+        if not event.optimizer:
+            return sequence(
+                self._hand_over(replace(event, optimizer=name)) for name in self._optimizers
+            )
         cells = self._owned.get(event.optimizer, NO_CELLS)
         if not cells:
             return NOTHING
@@ -457,14 +472,17 @@ class Binding:
 
 
 def _only_clears(program: Program) -> set[str]:
-    """Conditions by which somebody chose to leave out a clear, and nothing else."""
+    """Conditions by which somebody chose to leave out a clear or a step, and nothing else."""
     match program:
         case Branch(then, orelse, condition):
             found = _only_clears(then) | _only_clears(orelse)
             for side, other in ((then, orelse), (orelse, then)):
                 events = [e for e in events_in(side) if isinstance(e, Effect)]
                 if condition and events and not acts(other):
-                    if all(isinstance(e, Clears | Excuses) for e in events):
+                    rest = [e for e in events if not isinstance(e, Excuses)]
+                    if len({type(e) for e in rest} & {Clears, Spends}) == len(
+                        {type(e) for e in rest}
+                    ) == 1:
                         found.add(condition)
             return found
         case Sequence(parts):
@@ -520,8 +538,8 @@ def _changing(program: Program) -> set[str]:
             return _changing(then) | _changing(orelse)
         case Sequence(parts):
             return set().union(*map(_changing, parts))
-        case Loop(body, _, last):
-            return _changing(body) | ({last} if last else set())
+        case Loop(body, _, last, first):
+            return _changing(body) | {c for c in (last, first) if c}
         case Call(body):
             return _changing(body)
         case Try(body, handler):

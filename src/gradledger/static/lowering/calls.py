@@ -19,11 +19,12 @@ from gradledger.static.lowering.effects import (
     Spends,
     Unscales,
 )
-from gradledger.static.lowering.expressions import Expressions, named_by
+from gradledger.static.lowering.expressions import LABELLED, Expressions, named_by
 from gradledger.static.lowering.inlining import Arguments, Inlining
 from gradledger.static.lowering.values import (
     NO_KEYS,
     PLAIN,
+    NONE,
     UNKNOWN,
     ClassDef,
     Constant,
@@ -115,7 +116,10 @@ class Calls(Inlining):
             case External(dotted):
                 return self._call_external(f"{dotted}.{name}", node)
             case Constant():
-                self.arguments(node)
+                arguments = self.arguments(node)
+                if base == NONE:
+                    # Given later, by code that is out of sight.
+                    self.watch_strangers(name, None, arguments, node, anybody=True)
                 return PLAIN
             case _:
                 return self.call_value(self.member(base, name, node), node)
@@ -137,7 +141,7 @@ class Calls(Inlining):
                 made = Optimizer("", keys, self.at(node), outside=True)
             case "scaler" if method in ("scale", "step", "update", "unscale_"):
                 made = Scaler("")
-            case "scheduler" if method == "step":
+            case "scheduler" if method == "step" and _moves_a_rate(node):
                 made = Scheduler("", tuple(self.optimizers))
             case _:
                 return base
@@ -149,7 +153,7 @@ class Calls(Inlining):
 
     def bind_role(self, key: str, made: Known, target: ast.expr) -> Known:
         """Remembers what a thing from outside turned out to be."""
-        shown = ast.unparse(target)
+        shown = re.sub(r"\w+#\d+:?", "", key) or ast.unparse(target)
         if isinstance(made, Optimizer):
             made = self._register(replace(made, name=shown, key=key))
         elif isinstance(made, Scaler | Scheduler):
@@ -271,7 +275,7 @@ class Calls(Inlining):
 
     def _of_scheduler(self, scheduler: Scheduler, name: str, node: ast.Call) -> Known:
         self.arguments(node)
-        if name == "step":
+        if name == "step" and _moves_a_rate(node):
             for optimizer in scheduler.optimizers:
                 event = Schedule(self.at(node), scheduler.name, optimizer)
                 if scheduler.prepared or scheduler.key:
@@ -420,6 +424,11 @@ class Calls(Inlining):
             if thing.key:
                 self.emit(Clears(self.at(node), self.keys_named(thing)))
             return PLAIN
+        if name in ("clip_grad_norm_", "clip_grad_norm") and thing.key:
+            if self.is_model(thing.key):
+                self.arguments(node)
+                self.emit(Clips(self.at(node), self.keys_named(thing)))
+                return PLAIN
         if name == "requires_grad_":
             value = self.arguments(node).get(0, "requires_grad") or Constant.of(True)
             if thing.plain or not thing.key:
@@ -546,6 +555,7 @@ class Calls(Inlining):
             and loss.depth == len(self.loops)
             and all(map(self.forgets_its_graph, reach)),
             walks=loss.kept | loss.carried,
+            maybe=loss.maybe if inputs is None else NO_KEYS,
         )
         self.emit(replace(effect, **more) if more else effect)
         if retain is not None or create is not None:
@@ -611,6 +621,7 @@ class Calls(Inlining):
             weight=weight,
             local=bool(self.local),
             depth=min(depths, default=len(self.loops)),
+            built=LABELLED if _labelled(node) and model else "",
         )
 
     def _losses_of(
@@ -753,6 +764,11 @@ class Calls(Inlining):
             return self._optimizer(dotted, name, arguments, node)
         if name in PASSING and dotted == f"builtins.{name}" or name in CHAINING:
             return self._passed_on(name, arguments)
+        if name == "enumerate":
+            return Thing(plain=True, built="builtins.enumerate", shape=sizes.shape_of(first))
+        if name in facts.ITERATION_WRAPPERS and isinstance(first, Thing) and first.built:
+            if first.built == "builtins.enumerate":
+                return first
         if name in facts.WRAPPERS and isinstance(first, Thing | Optimizer | Items):
             return self._wrapped(name, arguments, first)
         if name.startswith(("clip_grad", "clip_gradients")):
@@ -830,10 +846,20 @@ class Calls(Inlining):
         return made if not made.plain or not name else Thing()
 
     def watch_strangers(
-        self, name: str, owner: Thing | None, arguments: Arguments, node: ast.AST
+        self,
+        name: str,
+        owner: Thing | None,
+        arguments: Arguments,
+        node: ast.AST,
+        *,
+        anybody: bool = False,
     ) -> None:
         """Takes note where code that cannot be followed gets hold of gradients."""
         short = facts.last(name)
+        if facts.ATTACKS.search(short) or (anybody and facts.SUSPICIOUS.search(short)):
+            self.emit(HandsOver(self.at(node)))
+            self.note_unknown(node, f"{short}() cannot be followed")
+            return
         handed = [o for v in arguments.values() for o in optimizers_in(v) if o.name]
         if handed and not facts.HARMLESS_TO_OPTIMIZERS.search(short):
             for optimizer in handed:
@@ -915,6 +941,17 @@ def _mean(node: ast.Call) -> Weight:
     padded = any(k.arg == "ignore_index" and "pad" in ast.unparse(k.value).lower()
                  for k in node.keywords)
     return replace(MEAN, items_vary=padded)
+
+
+def _labelled(node: ast.Call) -> bool:
+    """Does a model get the labels, so that it computes its loss itself?"""
+    return any(k.arg in (None, "labels") for k in node.keywords)
+
+
+def _moves_a_rate(node: ast.Call) -> bool:
+    """Is it the step of a learning-rate scheduler, and not of a diffusion process?"""
+    known = {"epoch", "metrics", None}
+    return len(node.args) <= 1 and all(k.arg in known for k in node.keywords)
 
 
 def _terminal(node: ast.expr) -> str:

@@ -95,6 +95,8 @@ class Conditions(Calls):
                 return positive
             case Items(values=values) if values:
                 return positive
+            case Count(loop=loop_id, plus=0) if loop_id:
+                return self._first_round(value, ast.NotEq(), Constant.of(0), positive) or UNNAMED
             case Thing(key=key) if key:
                 if self.loops and LAST.search(key):
                     loop = self.loops[-1]
@@ -121,6 +123,10 @@ class Conditions(Calls):
                 return self._none(one, left if one is a else right, missing is positive)
         if isinstance(a, Constant) and isinstance(b, Constant):
             return _constants(a.value, op, b.value, positive)
+        if isinstance(a, Count) and isinstance(b, Constant):
+            begun = self._first_round(a, op, b, positive)
+            if begun is not None:
+                return begun
         if isinstance(a, Count) or isinstance(b, Count):
             ended = self._last_round(a, left, op, b, right, positive)
             if ended is not None:
@@ -148,7 +154,7 @@ class Conditions(Calls):
                 name = f"{value.key or value.name} is given"
                 return self._named(name, self._variables(node), not missing)
             case Thing(key=key) if key:
-                if value.cls is not None or value.built or value.reach:
+                if not value.optional and (value.cls is not None or value.built or value.reach):
                     return not missing
                 return self._named(f"{key} is given", {key}, not missing)
             case _:
@@ -204,6 +210,30 @@ class Conditions(Calls):
         for loop in reversed(self.loops):
             if not counter.loop or loop.id == counter.loop:
                 return loop
+        return None
+
+    def _first_round(
+        self, counter: Count, op: ast.cmpop, bound: Constant, positive: bool
+    ) -> Condition | None:
+        """`i == 0`, `epoch > 0`, `epoch >= 200`: true or false in a loop's first round."""
+        loop = self._loop_of(counter)
+        number = bound.value
+        if loop is None or not counter.loop or not isinstance(number, int | float):
+            return None
+        loop.first = first = f"first round of {loop.id}"
+        start = counter.plus
+        match op:
+            case ast.Eq() | ast.LtE() if number == start:
+                return Ask(first, positive)
+            case ast.Lt() if number == start + 1:
+                return Ask(first, positive)
+            case ast.NotEq() | ast.Gt() if number == start:
+                return Ask(first, not positive)
+            case ast.GtE() if number == start + 1:
+                return Ask(first, not positive)
+            case ast.Gt() | ast.GtE() if number > start:
+                late: Condition = Both((Ask(first, False), UNNAMED), True)
+                return late if positive else _negated(late)
         return None
 
     def _last_round(

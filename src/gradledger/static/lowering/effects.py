@@ -33,6 +33,8 @@ class Deposits(Effect):
     """True: under `no_sync`. False: averaged over ranks. None: there are no ranks, or unknown."""
     retains: bool = False
     walks: frozenset[Place] = frozenset()
+    maybe: Keys = NO_KEYS
+    """What it reaches on one way through the code, and not on another."""
 
 
 class Spends(Effect):

@@ -37,7 +37,7 @@ def essential(program: Program) -> Program:
         case Loop(body):
             return replace(program, body=essential(body))
         case Call(body):
-            return Call(essential(body))
+            return replace(program, body=essential(body))
         case Try(body, handler, fault):
             return Try(essential(body), essential(handler), fault)
         case _:

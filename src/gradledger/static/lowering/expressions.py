@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from gradledger.ledger.events import UNKNOWN_WEIGHT
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.effects import Reads
 from gradledger.static.lowering.facts import PLAIN_ATTRIBUTES
@@ -38,7 +39,14 @@ from gradledger.static.lowering.values import (
     kept_in,
     reach_of,
 )
-from gradledger.static.lowering.weights import added, divided, multiplied, operator_of, weight_of
+from gradledger.static.lowering.weights import (
+    MEAN,
+    added,
+    divided,
+    multiplied,
+    operator_of,
+    weight_of,
+)
 from gradledger.static.program import Loop
 from gradledger.static.project import Import, Module
 
@@ -54,6 +62,7 @@ OUTSIDE = frozenset(
 """Names of packages that are no file of a project: looking for one costs time."""
 
 MOST_ITEMS = 24
+LABELLED = "a model called with labels"
 CONVENTIONS = {
     "torch": "torch",
     "nn": "torch.nn",
@@ -250,7 +259,16 @@ class Expressions(State):
                 return self.property_of(bound, thing, name) if is_property(method.node) else bound
         key = f"{thing.key}.{name}" if thing.key else ""
         return Thing(
-            key, thing.reach, thing.plain, sure=thing.sure, carried=thing.carried, local=thing.local
+            key,
+            thing.reach,
+            thing.plain,
+            # What transformers' models call the loss is a mean over the batch.
+            MEAN if name == "loss" and thing.built == LABELLED else UNKNOWN_WEIGHT,
+            sure=thing.sure,
+            carried=thing.carried,
+            local=thing.local,
+            depth=thing.depth,
+            maybe=thing.maybe,
         )
 
     def property_of(self, method: FunctionDef, thing: Thing, name: str) -> Known:
@@ -258,7 +276,14 @@ class Expressions(State):
         raise NotImplementedError
 
     def _of_class(self, cls: ClassDef, name: str) -> Known:
-        return self.method(cls, name) or UNKNOWN
+        for owner in self.lineage(cls):
+            for statement in owner.node.body:
+                match statement:
+                    case ast.Assign([ast.Name(id=known)], ast.Constant(value)) if known == name:
+                        return Constant.of(value)
+                    case ast.AnnAssign(ast.Name(id=known), _, ast.Constant(value)) if known == name:
+                        return Constant.of(value)
+        return self.method(cls, name) or Thing(f"{cls.node.name}.{name}")
 
     def method(self, cls: ClassDef, name: str, *, after: ClassDef | None = None) -> (
         FunctionDef | None
@@ -269,7 +294,8 @@ class Expressions(State):
                 if owner == after:
                     after = None
                 continue
-            for statement in owner.node.body:
+            # The last one counts: those before it are overloads.
+            for statement in reversed(owner.node.body):
                 if (
                     isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef)
                     and statement.name == name
@@ -400,6 +426,7 @@ class Expressions(State):
             return PLAIN
         return Thing(
             reach=NO_KEYS.union(*map(_graph_of, values)),
+            maybe=NO_KEYS.union(*(t.maybe for t in things)),
             scaler=next((t.scaler for t in things if t.scaler), None),
             kept=frozenset().union(*map(kept_in, values)),
             carried=frozenset().union(*map(carried_by, values)) if sure else frozenset(),
@@ -566,6 +593,10 @@ class Expressions(State):
             case Parameters():
                 return value.keys
             case Items():
+                if "params" in value.names:
+                    # A param group: what else is in it are numbers.
+                    groups = zip(value.names, value.values, strict=False)
+                    return NO_KEYS.union(*(self.keys_of(v) for n, v in groups if n == "params"))
                 return NO_KEYS.union(*map(self.keys_of, value.values))
             case Thing() if not value.plain:
                 if value.key and not value.reach:

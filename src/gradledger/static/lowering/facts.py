@@ -81,6 +81,9 @@ HARMLESS_TO_OPTIMIZERS = re.compile(
 )
 """Functions that cannot be followed and are given an optimizer, and by their name leave it alone."""
 
+ATTACKS = re.compile(r"attack|backup_grad|restore_grad|perturb|emb_backup", re.IGNORECASE)
+"""Methods of adversarial training, which read gradients and put others in their place."""
+
 SUSPICIOUS = re.compile(
     r"zero|clear|reset|step|optimi|update|backward|train|closure|grad|learn|fit|cycle|accum|iter_end"
     r"|after_|before_|on_|hook|callback|finish|finali|apply_",

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.blocks import acts
+from gradledger.static.lowering.effects import Renews
 from gradledger.static.lowering.expressions import Expressions
 from gradledger.static.lowering.joining import join
 from gradledger.static.lowering.state import DEEPEST, Scope
@@ -24,6 +25,7 @@ from gradledger.static.lowering.values import (
 )
 from gradledger.static.program import Call
 from gradledger.static.project import (
+    ATTRIBUTES,
     CALLS,
     DEPOSITS,
     DETACHES,
@@ -201,7 +203,16 @@ class Inlining(Expressions):
         if id(function.node) in self.stack:
             return UNKNOWN
         bound = (function.bound,) if function.bound is not None else ()
+        if isinstance(function.bound, Thing) and function.bound.key:
+            self._renew_attributes(function, function.bound.key, node)
         return self.computed(*bound, *arguments.values(), sure=False)
+
+    def _renew_attributes(self, function: FunctionDef, owner: str, node: ast.AST) -> None:
+        """A method that is not followed may give its object other models."""
+        for name in set(ATTRIBUTES.findall(function.module.text(function.node))):
+            held = self.store.get(f"{owner}.{name}", Thing(f"{owner}.{name}"))
+            if isinstance(held, Thing) and held.key and not held.plain:
+                self.emit(Renews(self.at(node), frozenset({held.key})))
 
     def is_interesting(self, function: FunctionDef) -> bool:
         """Does it do anything to gradients, by itself or by what it calls?"""

@@ -37,7 +37,9 @@ def join(one: Known, other: Known) -> Known:
     if one == other:
         return one
     for a, b in ((one, other), (other, one)):
-        if b == NONE and isinstance(a, Thing | Optimizer | Scaler | Scheduler):
+        if b == NONE and isinstance(a, Thing):
+            return replace(a, optional=True)
+        if b == NONE and isinstance(a, Optimizer | Scaler | Scheduler):
             return a
         if isinstance(a, Optimizer | Scaler | Scheduler) and isinstance(b, Thing | Constant):
             return a
@@ -76,9 +78,13 @@ def _things(one: Thing, other: Thing) -> Thing:
     if one.plain and other.plain:
         return replace(one, key=one.key if one.key == other.key else "")
     a, b = (one, other) if not one.plain else (other, one)
+    reach = one.reach | other.reach | ({b.key} if b.key and not b.plain else set())
+    if one.sure and other.sure:
+        reach = one.reach & other.reach
     return replace(
         a,
-        reach=one.reach | other.reach | ({b.key} if b.key and not b.plain else set()),
+        reach=reach,
+        maybe=(one.reach | other.reach | one.maybe | other.maybe) - reach,
         weight=_weights(one.weight, other.weight),
         scaler=one.scaler if one.scaler == other.scaler else None,
         kept=one.kept | other.kept,
@@ -86,6 +92,7 @@ def _things(one: Thing, other: Thing) -> Thing:
         local=one.local and other.local,
         sure=one.sure and other.sure,
         depth=min(one.depth, other.depth),
+        optional=one.optional or other.optional,
         cls=one.cls if one.cls == other.cls else None,
         built=one.built if one.built == other.built else "",
     )

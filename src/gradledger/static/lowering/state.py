@@ -77,7 +77,7 @@ class Scope:
 class LoopState:
     """A loop that is being walked."""
 
-    __slots__ = ("assigned", "id", "last", "read", "windows")
+    __slots__ = ("assigned", "first", "id", "last", "read", "windows")
 
     def __init__(self, id: str) -> None:
         self.id = id
@@ -88,6 +88,7 @@ class LoopState:
         """Counters that close windows: the conditions for the first and the last micro-batch, and
         the size, 0 where that does not stand in the source."""
         self.last: str | None = None
+        self.first: str | None = None
 
 
 class State:
@@ -182,8 +183,9 @@ class State:
             case Thing(key="") if not value.plain:
                 value = self._named_thing(value, full, node)
             case Optimizer(name=""):
+                before = self.optimizers.get(shown)
                 value = self._register(replace(value, name=shown))
-                if self.loops and value.keys is None:
+                if value.keys is None and (self.loops or before is not None):
                     self.emit(Renews(self.at(node), optimizer=value.name))
             case Scaler(name=""):
                 value = replace(value, name=shown)
@@ -205,10 +207,11 @@ class State:
         before = self.store.get(full)
         if made and isinstance(before, Thing) and (before.built or before.cls):
             full = f"{full}@{getattr(node, 'lineno', 0)}"
+        again = made and isinstance(before, Thing) and before.key == full
         thing = replace(thing, key=full)
         if has_parameters(thing.built):
             self.made.add(full)
-        if made and self.loops:
+        if again or (made and self.loops):
             self.emit(Renews(self.at(node), frozenset({full})))
         return thing
 

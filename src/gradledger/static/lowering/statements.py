@@ -53,7 +53,7 @@ from gradledger.static.lowering.values import (
     kept_in,
 )
 from gradledger.static.lowering.weights import operator_of
-from gradledger.static.program import Branch, Forget, Leave, Loop, Program, Tick, Try
+from gradledger.static.program import Branch, Call, Forget, Leave, Loop, Program, Tick, Try
 
 
 class Statements(Conditions):
@@ -542,6 +542,8 @@ class Statements(Conditions):
             self.guarded, self.partly = guarded, partly
             self.in_parameters -= 1
             return
+        if self._over_optimizers(node, items):
+            return
         if isinstance(items, Items) and 0 < len(items.values) <= 6 and _worth_unrolling(items):
             self._unrolled(node, items)
             return
@@ -554,6 +556,33 @@ class Statements(Conditions):
         self.loop(node, enter, data=data, at_least=at_least, rounds=rounds)
         self.run(node.orelse)
 
+    def _over_optimizers(self, node: ast.For | ast.AsyncFor, items: Known) -> bool:
+        """A loop over a collection of optimizers that nobody knows: all of them are as one."""
+        if isinstance(items, Items) and items.values:
+            return False
+        target = node.target.elts[-1] if isinstance(node.target, ast.Tuple) else node.target
+        if not isinstance(target, ast.Name):
+            return False
+        uses = self.uses()
+        if uses.role(target.id) not in ("optimizer", "scheduler") or not uses.steps(target.id):
+            return False
+        collection = node.iter
+        while isinstance(collection, ast.Call):
+            inner = collection.func
+            if isinstance(inner, ast.Attribute) and not collection.args:
+                collection = inner.value  # `optimizers.values()`
+            elif collection.args:
+                collection = collection.args[0]  # `enumerate(optimizers)`
+            else:
+                return False
+        value = self.eval_quietly(collection)
+        key = value.key if isinstance(value, Thing) and value.key else ast.unparse(collection)
+        self.assign(node.target, UNKNOWN)
+        known = self.store.get(f"{key}[*]")
+        self.store[self.full_name(target.id)] = known or Thing(f"{key}[*]")
+        self._once(node.body)
+        return True
+
     def _one_of(self, parameters: Parameters, node: ast.For) -> Known:
         if isinstance(node.target, ast.Tuple) and len(node.target.elts) == 2:
             return Items((PLAIN, parameters))
@@ -564,8 +593,10 @@ class Statements(Conditions):
         self._write_once(self.block(lambda: self.run(body)))
 
     def _write_once(self, block: Program) -> None:
+        """What is done once, although the text says that it is a loop: its exits end there."""
         if acts(block):
-            self.out.append(Loop(block, at_least=1) if _leaves_loop(block) else block)
+            inside = Call(block, "continue") if _leaves_loop(block) else block
+            self.out.append(Call(inside, "break") if _leaves_loop(block) else block)
 
     def _unrolled(self, node: ast.For | ast.AsyncFor, items: Items) -> None:
         single = len(items.values) == 1 and isinstance(items.values[0], Items)
@@ -578,9 +609,8 @@ class Statements(Conditions):
         def rest(values: tuple[Known, ...]) -> None:
             for value in values:
                 self.assign(node.target, value)
-                self.run(node.body)
-                if self.out and isinstance(self.out[-1], Leave):
-                    return
+                block = self.block(lambda: self.run(node.body))
+                self.out.append(Call(block, "continue") if _leaves_loop(block) else block)
 
         self._write_once(self.block(lambda: rest(items.values)))
         self.in_parameters -= over_parameters
@@ -791,14 +821,15 @@ class Statements(Conditions):
         )
         if draws:
             self.block_at(start, Batch(self.at(node)))
-        self.out.append(Loop(sequence([*start, body]), at_least, loop.last))
+        even = rounds and all(size and rounds % size == 0 for size in sizes)
+        again = data or bool(self.loops)
+        end = None
+        if own and again and not even and not isinstance(node, ast.While):
+            end = EpochEnd(self.at(node), restarts=True)
+        self.out.append(Loop(sequence([*start, body]), at_least, loop.last, loop.first, end))
         for group, (starts, ends, _) in loop.windows.items():
             if group.startswith("rounds of"):
                 self.out += [Forget(starts), Forget(ends)]
-        even = rounds and all(size and rounds % size == 0 for size in sizes)
-        again = data or bool(self.loops)
-        if own and again and not even and not isinstance(node, ast.While):
-            self.emit(EpochEnd(self.at(node), restarts=True))
 
     def block_at(self, start: list[Program], event: Batch) -> None:
         """Puts an event in front."""
@@ -879,6 +910,10 @@ def _counter(node: ast.For | ast.AsyncFor, walk: Statements) -> tuple[int, bool]
         if not call.args:
             return None
         call = call.args[0]
+    if isinstance(call, ast.Name | ast.Attribute) and isinstance(node.target, ast.Tuple):
+        value = walk.eval(call)
+        counted = isinstance(value, Thing) and value.built == "builtins.enumerate"
+        return (0, False) if counted else None
     if not isinstance(call, ast.Call):
         return None
     name = _manager_name(call)
@@ -907,7 +942,7 @@ def _worth_unrolling(items: Items) -> bool:
 
 def _leaves_loop(program: Program) -> bool:
     """Is there a `break` or `continue` in it, of the loop around it?"""
-    from gradledger.static.program import Call, Sequence
+    from gradledger.static.program import Sequence
 
     match program:
         case Leave(by):
@@ -918,7 +953,7 @@ def _leaves_loop(program: Program) -> bool:
             return _leaves_loop(then) or _leaves_loop(orelse)
         case Try(body, handler):
             return _leaves_loop(body) or _leaves_loop(handler)
-        case Call(body):
+        case Call(body, "return"):
             return _leaves_loop(body)
         case _:
             return False

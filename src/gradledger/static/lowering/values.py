@@ -41,6 +41,10 @@ class Thing(Value):
     """A model that averages its gradients over ranks."""
     sure: bool = False
     """The graph is surely there: no code that cannot be followed lies between it and a model."""
+    optional: bool = False
+    """On some way through the code it is None."""
+    maybe: Keys = NO_KEYS
+    """What its graph leads to on one way through the code, and not on another."""
     depth: int = 0
     """In how many loops the oldest part of its graph was computed."""
     leaf: bool = False
