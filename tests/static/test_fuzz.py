@@ -161,6 +161,14 @@ opts = {{"a": optimizer, "b": second}}
 scaler = torch.amp.GradScaler()
 scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 3)
 i, total, losses = 0, 0, []
+
+
+def there(x, y):
+    second.zero_grad()
+
+
+def helper(optimizer, loss):
+    optimizer.step()
 """
 
 
@@ -212,13 +220,13 @@ fuzz = settings(
 
 
 @given(programs)
-@settings(fuzz, max_examples=400)
+@settings(fuzz, max_examples=120)
 def test_any_program_that_a_grammar_makes_is_checked_to_the_end(text: str) -> None:
     sound(text)
 
 
 @given(programs)
-@settings(fuzz, max_examples=40)
+@settings(fuzz, max_examples=10)
 def test_the_same_text_always_gets_the_same_answer(text: str) -> None:
     assert sound(text) == sound(text)
 
@@ -274,7 +282,7 @@ def test_any_text_at_all_is_survived(text: str) -> None:
 
 
 @given(programs)
-@settings(fuzz, max_examples=60)
+@settings(fuzz, max_examples=20)
 def test_no_program_takes_more_work_than_the_bound(text: str) -> None:
     done: list[Interpreter] = []
     with pytest.MonkeyPatch.context() as patch:

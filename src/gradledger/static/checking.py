@@ -20,6 +20,9 @@ from gradledger.static.sources import Source, Trouble
 STOPS = frozenset(rule.code for rule in CATALOGUE if rule.stops)
 SEEN = frozenset(rule.code for rule in CATALOGUE if rule.seen_by.by_check)
 
+OF_ABSENCE = frozenset({"GL202", "GL501"})
+"""With several optimizers, nobody can be sure that a backward did not reach one of them."""
+
 MOST_VISITS = 40_000
 MOST_OUTCOMES = 2_500
 """Bounds on the work for one root: what takes more is unknown."""
@@ -70,7 +73,8 @@ def _judged(root: Root) -> tuple[tuple[Finding, ...], str | None]:
         except TooManyPaths:
             return (), "there are too many paths through it"
     why = root.unknown[0][1] if root.unknown else ""
-    return tuple(f for f in findings if f.rule in SEEN), why
+    seen = SEEN if binding.sees_all else SEEN - OF_ABSENCE
+    return tuple(f for f in findings if f.rule in seen), why
 
 
 def _findings(program: Program, options: set[str]) -> tuple[Finding, ...]:

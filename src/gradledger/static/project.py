@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 
 from gradledger.static import sources
 from gradledger.static.sources import Source, Trouble
+from gradledger.static.words import Calls, Words, lines_of
 
 if TYPE_CHECKING:
     from gradledger.static.lowering.roles import Uses
 
-Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Definition = Function | ast.ClassDef | ast.expr
 
 
 MOST_READ = 24
@@ -52,11 +54,15 @@ class Module:
 
     def __init__(self, source: Source, tree: ast.Module) -> None:
         self.path = source.path
+        self.folder = os.path.dirname(os.path.abspath(source.path))
         self.cells = tuple(cell.start for cell in source.cells)
         """Of a notebook, the lines on which its cells begin."""
         self.tree = tree
         self.source = source.text
-        self.lines = _LINES.split(source.text)
+        self.lines = lines_of(source.text)
+        self._words = Words(source.text, self.lines)
+        self._calls: dict[ast.AST, Calls] = {}
+        self._methods: dict[ast.ClassDef, dict[str, Function]] = {}
         self.uses: Uses | None = None
         """What the file does with its names, once somebody has asked."""
         self.definitions: dict[str, Definition | Import] = {}
@@ -99,9 +105,31 @@ class Module:
         first, last = getattr(node, "lineno", 1), getattr(node, "end_lineno", None)
         return "\n".join(self.lines[first - 1 : last])
 
+    def says(self, pattern: re.Pattern[str], node: ast.AST) -> bool:
+        """Does a pattern of words match on the lines that a statement or a function stands on?"""
+        return self._words.match(pattern, *_span(node))
 
-_LINES = re.compile(r"\r\n|\r|\n")
-"""As Python counts lines."""
+    def calls(self, node: ast.AST) -> Calls:
+        """What is called on the lines that a function stands on, as far as names tell."""
+        known = self._calls.get(node)
+        if known is None:
+            known = self._calls[node] = self._words.calls(*_span(node))
+        return known
+
+    def methods(self, cls: ast.ClassDef) -> dict[str, Function]:
+        """The functions that a class defines; of two by one name, the last: others are overloads."""
+        known = self._methods.get(cls)
+        if known is None:
+            known = self._methods[cls] = {}
+            for statement in cls.body:
+                if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+                    known[statement.name] = statement
+        return known
+
+
+def _span(node: ast.AST) -> tuple[int, int]:
+    first = getattr(node, "lineno", 1)
+    return first, getattr(node, "end_lineno", None) or first
 
 
 class Project:
@@ -112,6 +140,8 @@ class Project:
         self._modules: dict[str, Module | None] = {}
         self._asked: set[str] = set()
         self._left = MOST_READ
+        self._imported: dict[tuple[str, str, int], Module | None] = {}
+        """For the file that is checked: by folder, what an import means there."""
 
     def module(self, source: Source) -> Module | Trouble:
         """The file as a module of the project."""
@@ -128,21 +158,23 @@ class Project:
     def begin(self) -> None:
         """Another file is checked: it may read so many others, and no more."""
         self._left = MOST_READ
+        # Not kept for longer: each file has its own number of others that it may read, and its
+        # own list of those that it asked for.
+        self._imported.clear()
 
     def imported(self, by: Module, module: str, level: int = 0) -> Module | None:
         """The file of the project that `import module` means in another one; None for no such."""
-        for path in _candidates(os.path.abspath(by.path), module, level, self._roots):
-            found = self._at(path)
-            if found is not None:
-                return found
-        return None
+        key = by.folder, module, level
+        if key not in self._imported:
+            paths = _candidates(by.folder, module, level, self._roots)
+            self._imported[key] = next(filter(None, map(self._at, paths)), None)
+        return self._imported[key]
 
     def submodule(self, of: Module, name: str) -> Module | None:
         """The module `name` of a package."""
         if os.path.basename(of.path) != "__init__.py":
             return None
-        folder = os.path.dirname(os.path.abspath(of.path))
-        for path in _files_of(os.path.join(folder, name)):
+        for path in _files_of(os.path.join(of.folder, name)):
             found = self._at(path)
             if found is not None:
                 return found
@@ -187,16 +219,14 @@ def _contents(path: str) -> bytes | None:
 
 
 def _candidates(
-    by: str, module: str, level: int, roots: tuple[str, ...]
+    folder: str, module: str, level: int, roots: tuple[str, ...]
 ) -> Iterator[str]:
     parts = module.split(".") if module else []
     if level:
-        folder = os.path.dirname(by)
         for _ in range(level - 1):
             folder = os.path.dirname(folder)
         yield from _files_of(os.path.join(folder, *parts))
         return
-    folder = os.path.dirname(by)
     for _ in range(8):
         yield from _files_of(os.path.join(folder, *parts))
         top = folder in roots or os.path.exists(os.path.join(folder, ".git"))
@@ -240,8 +270,6 @@ DETACHES = re.compile(
 SMALL = 16
 """Lines of a function that is worth a look for no other reason."""
 
-CALLS = re.compile(r"(\w+)\s*\(")
-MEMBER_CALLS = re.compile(r"(\w+)\.(\w+)\s*\(")
 SUPER_CALLS = re.compile(r"super\([^)]*\)\.(\w+)\(")
 DEPOSITS = re.compile(r"backward\(|accumulate_grad|gradient_accumulation")
 """Words without which a function makes no deposit."""

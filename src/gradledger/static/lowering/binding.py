@@ -7,6 +7,8 @@ followed, the same one in every round.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gradledger.ledger.events import (
     BY_HAND,
     NO_CELLS,
@@ -134,6 +136,8 @@ class Binding:
             )
         """Models that nobody owns."""
         self._program = program
+        self._thrown_away = _thrown_away(program)
+        """Clears by which code drops what it has just computed, and means to."""
         self._used = conditions_in(program)
         self._deciding = _deciding(program)
         """Conditions on which an event depends, and not just whether a loop goes on."""
@@ -176,6 +180,11 @@ class Binding:
             for c in self._used - texts - only_clears
             if " reaches " not in c and " are those " not in c
         }
+
+    @property
+    def sees_all(self) -> bool:
+        """Is there no doubt which deposits a step can find?"""
+        return self._single
 
     @property
     def worth_following(self) -> bool:
@@ -430,6 +439,8 @@ class Binding:
     def _clear(self, event: Clears) -> Program:
         cells, maybe = self._named(event)
         parts: list[Program] = []
+        if cells and id(event) in self._thrown_away:
+            parts.append(Do(Read(event.at, cells)))
         if cells:
             if event.needed and not self._vague(event):
                 parts.append(Do(Read(event.at, cells, needed=True)))
@@ -471,6 +482,40 @@ class Binding:
         return Branch(sequence(stepped), NOTHING, None)
 
 
+def _thrown_away(program: Program) -> set[int]:
+    """Clears outside of all loops, by identity, after which no step comes before other deposits.
+
+    A benchmark, a calibration or a probe: nobody meant to learn from it.
+    """
+    flat = [
+        e for e in _outside_loops(program) if isinstance(e, Deposits | Spends | Clears | HandsOver)
+    ]
+    found: set[int] = set()
+    for place, event in enumerate(flat):
+        if isinstance(event, Clears):
+            following = (e for e in flat[place + 1 :] if not isinstance(e, Clears))
+            if not isinstance(next(following, None), Spends):
+                found.add(id(event))
+    return found
+
+
+def _outside_loops(program: Program) -> Iterator[Event]:
+    match program:
+        case Do(event):
+            yield event
+        case Sequence(parts):
+            for part in parts:
+                yield from _outside_loops(part)
+        case Branch(then, orelse):
+            yield from _outside_loops(then)
+            yield from _outside_loops(orelse)
+        case Call(body):
+            yield from _outside_loops(body)
+        case Try(body, handler):
+            yield from _outside_loops(body)
+            yield from _outside_loops(handler)
+
+
 def _only_clears(program: Program) -> set[str]:
     """Conditions by which somebody chose to leave out a clear or a step, and nothing else."""
     match program:
@@ -479,10 +524,8 @@ def _only_clears(program: Program) -> set[str]:
             for side, other in ((then, orelse), (orelse, then)):
                 events = [e for e in events_in(side) if isinstance(e, Effect)]
                 if condition and events and not acts(other):
-                    rest = [e for e in events if not isinstance(e, Excuses)]
-                    if len({type(e) for e in rest} & {Clears, Spends}) == len(
-                        {type(e) for e in rest}
-                    ) == 1:
+                    kinds = {type(e) for e in events}
+                    if kinds & {Clears, Spends} and Deposits not in kinds:
                         found.add(condition)
             return found
         case Sequence(parts):

@@ -474,7 +474,7 @@ class Calls(Inlining):
         if framework is not None:
             return framework
         arguments = self.arguments(node)
-        if name in ("append", "add", "extend") and arguments.positional:
+        if name in ("append", "extend") and arguments.positional:
             self._put_into(node, arguments.positional[0])
             return PLAIN
         if name in ("clear",):

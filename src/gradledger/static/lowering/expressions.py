@@ -14,6 +14,7 @@ from gradledger.static.lowering.effects import Reads
 from gradledger.static.lowering.facts import PLAIN_ATTRIBUTES
 from gradledger.static.lowering.blocks import acts
 from gradledger.static.lowering.joining import join
+from gradledger.static.lowering.knowledge import Knowledge
 from gradledger.static.lowering.sizes import shape_of, sliced
 from gradledger.static.lowering.state import State
 from gradledger.static.lowering.values import (
@@ -79,6 +80,8 @@ BUILTINS = frozenset(dir(builtins))
 class Expressions(State):
     """Values of expressions."""
 
+    known: Knowledge
+
     def eval(self, node: ast.expr | None) -> Known:
         """What the expression stands for."""
         if node is None:
@@ -132,6 +135,18 @@ class Expressions(State):
 
     def defined(self, module: Module, name: str, depth: int = 0) -> Known | None:
         """What the top level of a module defines by this name."""
+        key = id(module), name
+        if depth or key not in self.known.definitions:
+            value = self._defined(module, name, depth)
+            if depth:
+                return value
+            self.known.definitions[key] = value
+        value = self.known.definitions[key]
+        if isinstance(value, FunctionDef):
+            self.module_scope(value.module)  # of this walk, whoever has asked before
+        return value
+
+    def _defined(self, module: Module, name: str, depth: int) -> Known | None:
         found = module.definitions.get(name)
         match found:
             case None:
@@ -294,15 +309,10 @@ class Expressions(State):
                 if owner == after:
                     after = None
                 continue
-            # The last one counts: those before it are overloads.
-            for statement in reversed(owner.node.body):
-                if (
-                    isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef)
-                    and statement.name == name
-                ):
-                    return FunctionDef(
-                        statement, owner.module, self.module_scope(owner.module), None, owner
-                    )
+            found = owner.module.methods(owner.node).get(name)
+            if found is not None:
+                scope = self.module_scope(owner.module)
+                return FunctionDef(found, owner.module, scope, None, owner)
         return None
 
     def attributes(self, cls: ClassDef) -> set[str]:
@@ -314,17 +324,25 @@ class Expressions(State):
 
     def lineage(self, cls: ClassDef, depth: int = 0) -> list[ClassDef]:
         """The class and its bases that are code of the project, nearest first."""
+        known = self.known.lineages.get(id(cls.node))
+        if known is not None:
+            return known
         found = [cls]
         if depth < 8:
             for base in cls.node.bases:
                 value = self.in_module(cls.module, base)
                 if isinstance(value, ClassDef) and value not in found:
                     found += [c for c in self.lineage(value, depth + 1) if c not in found]
+        if not depth:
+            self.known.lineages[id(cls.node)] = found
         return found
 
     def bases_outside(self, cls: ClassDef) -> list[str]:
         """The dotted names of base classes that are no code of the project."""
-        found = []
+        known = self.known.bases_outside.get(id(cls.node))
+        if known is not None:
+            return known
+        found = self.known.bases_outside[id(cls.node)] = []
         for owner in self.lineage(cls):
             for base in owner.node.bases:
                 value = self.in_module(owner.module, base)

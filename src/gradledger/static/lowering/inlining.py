@@ -26,11 +26,9 @@ from gradledger.static.lowering.values import (
 from gradledger.static.program import Call
 from gradledger.static.project import (
     ATTRIBUTES,
-    CALLS,
     DEPOSITS,
     DETACHES,
     DOES,
-    MEMBER_CALLS,
     SMALL,
     SPENDS,
     SUPER_CALLS,
@@ -56,27 +54,12 @@ class Arguments(NamedTuple):
         return [*self.positional, *self.named.values()]
 
 
-class Knowledge:
-    """What was found out about functions, by the identity of their trees: for all roots of a file.
-
-    The trees live as long as this does, so that no identity is used twice.
-    """
-
-    def __init__(self) -> None:
-        self.interesting: dict[int, bool] = {}
-        self.depositing: dict[int, bool] = {}
-        self.spending: dict[int, bool] = {}
-        self.generators: dict[int, bool] = {}
-        self.backwarded: dict[int, set[str]] = {}
-
-
 class Inlining(Expressions):
     """Calls of the project's own functions."""
 
     backwards = 0
     """How many backward passes the walk has met."""
     no_sync_maybe = False
-    known: Knowledge
 
     def call_function(
         self, function: FunctionDef, arguments: Arguments, node: ast.AST, *, root: bool = False
@@ -86,7 +69,7 @@ class Inlining(Expressions):
             return self._unfollowed(function, arguments, node)
         self.inlined.add(id(function.node))
         if id(function.node) in self.stack or len(self.stack) >= DEEPEST:
-            if DOES.search(function.module.text(function.node)):
+            if function.module.says(DOES, function.node):
                 self.note_unknown(node, "functions call each other without end")
             return self._unfollowed(function, arguments, node)
         generator = self.known.generators.get(id(function.node))
@@ -94,7 +77,7 @@ class Inlining(Expressions):
             generator = _is_generator(function)
             self.known.generators[id(function.node)] = generator
         if generator:
-            if DOES.search(function.module.text(function.node)):
+            if function.module.says(DOES, function.node):
                 self.note_unknown(node, "a generator does things to gradients")
             return UNKNOWN
         scope = self.new_scope(
@@ -221,35 +204,34 @@ class Inlining(Expressions):
     def keeps_cycle(self, function: FunctionDef) -> bool:
         """Does it both deposit and spend, by itself or by what it calls?"""
         return self.makes_deposits(function) and self._reaches(
-            function, self.known.spending, lambda text: SPENDS.search(text) is not None
+            function, self.known.spending, lambda f: f.module.says(SPENDS, f.node)
         )
 
     def makes_deposits(self, function: FunctionDef) -> bool:
         """Does it make a deposit, by itself or by what it calls?"""
         return self._reaches(
-            function, self.known.depositing, lambda text: DEPOSITS.search(text) is not None
+            function, self.known.depositing, lambda f: f.module.says(DEPOSITS, f.node)
         )
 
     def _reaches(
-        self, function: FunctionDef, known: dict[int, bool], is_it: Callable[[str], bool]
+        self, function: FunctionDef, known: dict[int, bool], is_it: Callable[[FunctionDef], bool]
     ) -> bool:
         """Is it so of the function's text, or of that of a function that it calls?"""
         answer = known.get(id(function.node))
         if answer is None:
             known[id(function.node)] = False  # for functions that call each other
-            text = function.module.text(function.node)
-            answer = is_it(text) or any(
-                self._reaches(called, known, is_it) for called in self.called_by(function, text)
+            answer = is_it(function) or any(
+                self._reaches(called, known, is_it) for called in self.called_by(function)
             )
             known[id(function.node)] = answer
         return answer
 
-    def called_by(self, function: FunctionDef, text: str) -> Iterator[FunctionDef]:
-        """The project's own functions that are called in a text, as far as names tell."""
-        called = set(CALLS.findall(text))
-        if "super()" in text and function.cls is not None:
+    def called_by(self, function: FunctionDef) -> Iterator[FunctionDef]:
+        """The project's own functions that a function calls, as far as names tell."""
+        called, members = function.module.calls(function.node)
+        if function.cls is not None and function.module.says(SUPER_CALLS, function.node):
             start = function.bound.cls if isinstance(function.bound, Thing) else None
-            for name in called & set(SUPER_CALLS.findall(text)):
+            for name in dict.fromkeys(SUPER_CALLS.findall(function.module.text(function.node))):
                 above = self.method(start or function.cls, name, after=function.cls)
                 if above is not None:
                     yield above
@@ -258,25 +240,26 @@ class Inlining(Expressions):
             found = self._called(name, function.module, cls)
             if found is not None:
                 yield found
-        for owner, name in set(MEMBER_CALLS.findall(text)):
+        for owner, name in members:
             module = self.defined(function.module, owner)
             if isinstance(module, Imported):
                 found = self._called(name, module.module, None)
                 if found is not None:
                     yield found
 
-    def called_at_top(self, module: Module, text: str) -> Iterator[FunctionDef]:
+    def called_at_top(self, module: Module, statements: list[ast.stmt]) -> Iterator[FunctionDef]:
         """The functions that a script's own lines call, as far as names tell."""
-        for name in set(CALLS.findall(text)):
-            found = self._called(name, module, None)
-            if found is not None:
-                yield found
-        for owner, name in set(MEMBER_CALLS.findall(text)):
-            inner = self.defined(module, owner)
-            if isinstance(inner, Imported):
-                found = self._called(name, inner.module, None)
+        for names, members in map(module.calls, statements):
+            for name in names:
+                found = self._called(name, module, None)
                 if found is not None:
                     yield found
+            for owner, name in members:
+                inner = self.defined(module, owner)
+                if isinstance(inner, Imported):
+                    found = self._called(name, inner.module, None)
+                    if found is not None:
+                        yield found
 
     def _called(self, name: str, module: Module, cls: ClassDef | None) -> FunctionDef | None:
         if cls is not None:
@@ -294,7 +277,7 @@ class Inlining(Expressions):
         for owner in self.lineage(cls):
             for statement in owner.node.body:
                 if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-                    if DOES.search(owner.module.text(statement)):
+                    if owner.module.says(DOES, statement):
                         return self.method(cls, statement.name)
         return self.method(cls, "__init__")
 
@@ -304,8 +287,10 @@ def _is_static(node: ast.AST) -> bool:
     return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in decorators)
 
 
-def _touches(text: str) -> bool:
-    return bool(TOUCHES.search(text) or (text.count("\n") < SMALL and DETACHES.search(text)))
+def _touches(function: FunctionDef) -> bool:
+    node, module = function.node, function.module
+    lines = (node.end_lineno or node.lineno) - node.lineno
+    return module.says(TOUCHES, node) or (lines < SMALL and module.says(DETACHES, node))
 
 
 def _is_generator(function: FunctionDef) -> bool:

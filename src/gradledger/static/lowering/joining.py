@@ -79,7 +79,7 @@ def _things(one: Thing, other: Thing) -> Thing:
         return replace(one, key=one.key if one.key == other.key else "")
     a, b = (one, other) if not one.plain else (other, one)
     reach = one.reach | other.reach | ({b.key} if b.key and not b.plain else set())
-    if one.sure and other.sure:
+    if one.reach and other.reach and not (one.plain or other.plain):
         reach = one.reach & other.reach
     return replace(
         a,

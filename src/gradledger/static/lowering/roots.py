@@ -12,7 +12,8 @@ from gradledger.ledger.events import Batch
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.frameworks import Frameworks
-from gradledger.static.lowering.inlining import Arguments, Knowledge
+from gradledger.static.lowering.inlining import Arguments
+from gradledger.static.lowering.knowledge import Knowledge
 from gradledger.static.lowering.blocks import NOTHING, sequence
 from gradledger.static.lowering.state import TooMuchCode
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Optimizer, Thing
@@ -28,6 +29,8 @@ TORCH = re.compile(
 RELEVANT = re.compile(rf"{DEPOSITS.pattern}|\.step\(")
 """Without this there is nothing to follow in a file."""
 
+
+DEPOSITS_OR_MAKES = re.compile(rf"{DEPOSITS.pattern}|ptim|\.fit\(")
 
 MOST_IN_A_FILE = 9_000
 """Statements that are walked for all the roots of a file together."""
@@ -108,15 +111,14 @@ class _Roots:
         source = self._module.source
         if not (DEPOSITS.search(source) or DOES.search(source)):
             return False
-        lines = self._module.lines
-        inside: list[str] = []
-        for statement in self._module.tree.body:
-            if not isinstance(statement, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
-                inside += lines[statement.lineno - 1 : statement.end_lineno]
-        text = "\n".join(inside)
-        if DEPOSITS.search(text) or "ptim" in text or ".fit(" in text:
+        inside = [
+            statement
+            for statement in self._module.tree.body
+            if not isinstance(statement, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef)
+        ]
+        if any(self._module.says(DEPOSITS_OR_MAKES, statement) for statement in inside):
             return True
-        return any(map(self._top.keeps_cycle, self._top.called_at_top(self._module, text)))
+        return any(map(self._top.keeps_cycle, self._top.called_at_top(self._module, inside)))
 
     def _functions(self) -> Iterator[Root]:
         functions = [
@@ -125,8 +127,9 @@ class _Roots:
             if isinstance(d, ast.FunctionDef | ast.AsyncFunctionDef)
             and self._top.keeps_cycle(FunctionDef(d, self._module, ""))
         ]
-        counts = Counter(re.findall(r"\w+", self._module.source))
-        functions.sort(key=lambda f: counts[f.name])
+        if len(functions) > 1:
+            counts = Counter(re.findall(r"\w+", self._module.source))
+            functions.sort(key=lambda f: counts[f.name])
         for node in functions:
             if id(node) not in self._done:
                 yield self._function(node)
@@ -149,14 +152,14 @@ class _Roots:
                     found[statement.name] = FunctionDef(
                         statement, owner.module, walk.module_scope(owner.module), None, owner
                     )
-        texts = {name: f.module.text(f.node) for name, f in found.items()}
-        hooks = {"training_step", "compute_loss"} & texts.keys()
-        if not hooks and not any(DOES.search(text) for text in texts.values()):
+        hooks = {"training_step", "compute_loss"} & found.keys()
+        if not hooks and not any(f.module.says(DOES, f.node) for f in found.values()):
             return
-        everything = "\n".join(texts.values())
+        texts = {name: f.module.text(f.node) for name, f in found.items()}
+        called = Counter(re.findall(r"self\.(\w+)\(", "\n".join(texts.values())))
         order = sorted(
             (name for name in found if name not in ("__init__", "configure_optimizers")),
-            key=lambda name: len(re.findall(rf"self\.{name}\(", everything)),
+            key=called.__getitem__,
         )
         for name in order:
             method = found[name]

@@ -1,0 +1,23 @@
+"""What was found out about functions and classes, for all the roots of a file."""
+
+from __future__ import annotations
+
+from gradledger.static.lowering.values import ClassDef, Known
+
+
+class Knowledge:
+    """Answers by the identity of the trees that they are about.
+
+    The trees live as long as this does, so that no identity is used twice.
+    """
+
+    def __init__(self) -> None:
+        self.interesting: dict[int, bool] = {}
+        self.depositing: dict[int, bool] = {}
+        self.spending: dict[int, bool] = {}
+        self.generators: dict[int, bool] = {}
+        self.backwarded: dict[int, set[str]] = {}
+        self.lineages: dict[int, list[ClassDef]] = {}
+        self.bases_outside: dict[int, list[str]] = {}
+        self.definitions: dict[tuple[int, str], Known | None] = {}
+        """By module, what its top level defines by a name."""

@@ -1,0 +1,71 @@
+"""Which words stand on which lines of a file: found once, however many functions ask."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from itertools import accumulate
+
+_CALLS_BACKWARDS = re.compile(r"\(\s*(\w+)(?:\.(\w+))?")
+"""`owner.name(`, in a text that is read from its end: forwards, every word that is no call would
+be tried at each of its letters, which takes fifteen times as long."""
+
+Calls = tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
+"""The names of what is called, and with its owner what is called as `owner.name(`."""
+
+
+class Words:
+    """What patterns match, by line."""
+
+    def __init__(self, text: str, lines: list[str]) -> None:
+        self._text = text
+        self._lines = lines
+        self._starts: list[int] | None = None
+        self._matched: dict[re.Pattern[str], list[int]] = {}
+        self._called: tuple[list[int], list[tuple[str, str]]] | None = None
+
+    def match(self, pattern: re.Pattern[str], first: int, last: int) -> bool:
+        """Does the pattern match on one of these lines?"""
+        on = self._matched.get(pattern)
+        if on is None:
+            found = [match.start() for match in pattern.finditer(self._text)]
+            on = self._matched[pattern] = list(map(self._line, found))
+        place = bisect_left(on, first)
+        return place < len(on) and on[place] <= last
+
+    def calls(self, first: int, last: int) -> Calls:
+        """What is called on these lines, each once, in the order of the text."""
+        if self._called is None:
+            self._called = self._all_calls()
+        on, called = self._called
+        here = called[bisect_left(on, first) : bisect_right(on, last)]
+        names = dict.fromkeys(name for name, _ in here)
+        members = dict.fromkeys((owner, name) for name, owner in here if owner)
+        return tuple(names), tuple(members)
+
+    def _all_calls(self) -> tuple[list[int], list[tuple[str, str]]]:
+        size = len(self._text)
+        found = [
+            (size - match.end(1), match[1][::-1], (match[2] or "")[::-1])
+            for match in _CALLS_BACKWARDS.finditer(self._text[::-1])
+        ][::-1]
+        return [self._line(at) for at, _, _ in found], [(name, owner) for _, name, owner in found]
+
+    def _line(self, at: int) -> int:
+        if self._starts is None:
+            self._starts = self._line_starts()
+        return bisect_right(self._starts, at)
+
+    def _line_starts(self) -> list[int]:
+        if "\r" not in self._text:
+            return list(accumulate((len(line) + 1 for line in self._lines[:-1]), initial=0))
+        return [0, *(match.end() for match in LINE_ENDS.finditer(self._text))]
+
+
+LINE_ENDS = re.compile(r"\r\n|\r|\n")
+"""As Python counts lines."""
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text, without their ends."""
+    return LINE_ENDS.split(text) if "\r" in text else text.split("\n")
