@@ -347,17 +347,12 @@ def deep(n: int) -> dict[str, str]:
     }
 
 
-TOO_DEEP = {("conditions", 600), ("elifs", 2_000)}
-"""Known to end in a RecursionError."""
-
-
 @pytest.mark.parametrize(
     ("kind", "n"),
     [
         pytest.param(
             kind,
             n,
-            marks=[pytest.mark.xfail(raises=RecursionError)] if (kind, n) in TOO_DEEP else [],
         )
         for n in (100, 300, 600, 2_000)
         for kind in deep(1)

@@ -151,7 +151,6 @@ ACCELERATE = {
 }
 
 OTHERS = {
-    "the Trainer divides what compute_loss returns": """
         import torch
         from transformers import Trainer
 
@@ -316,7 +315,6 @@ CORRECT = {
 
 FALSE_ALARMS: dict[str, str] = {}
 MISSED = {
-    "the Trainer divides what compute_loss returns": "`(loss, outputs) if … else loss` hides it",
     "SAM takes two passes and two steps for each batch": "second_step() that does not clear",
 }
 

@@ -89,7 +89,6 @@ HELPERS = {
             criterion(model(x), y).backward()
             optimizer.step()  # GL101
         """,
-    "a partial is its function": """
         from functools import partial
 
         def update(opt, x, y):
@@ -357,9 +356,7 @@ opt_d = torch.optim.Adam(critic.parameters())
 TWINS = {**HELPERS, **CLASSES, **SEVERAL}
 
 FALSE_ALARMS: dict[str, str] = {}
-MISSED = {
-    "a partial is its function": "functools.partial is not looked through, and nothing says so",
-}
+MISSED: dict[str, str] = {}
 
 
 @each(TWINS, after=ONE_NET, wrong=FALSE_ALARMS)

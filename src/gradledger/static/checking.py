@@ -20,6 +20,8 @@ from gradledger.static.sources import Source, Trouble
 STOPS = frozenset(rule.code for rule in CATALOGUE if rule.stops)
 SEEN = frozenset(rule.code for rule in CATALOGUE if rule.seen_by.by_check)
 
+TOO_DEEP = "it is nested too deeply"
+
 OF_ABSENCE = frozenset({"GL202", "GL501"})
 """With several optimizers, nobody can be sure that a backward did not reach one of them."""
 
@@ -33,18 +35,24 @@ def check_source(source: Source, project: Project) -> Checked:
     if not (RELEVANT.search(source.text) and TORCH.search(source.text)):
         return Checked()
     project.begin()
-    module = project.module(source)
+    try:
+        module = project.module(source)
+    except RecursionError:
+        return Checked(unknown=(Unknown(source.path, 1, "the file", TOO_DEEP),))
     if isinstance(module, Trouble):
         return Checked()
     found: list[Finding] = []
     unknown: list[Unknown] = []
     followed = 0
-    for root in roots(project, module):
-        findings, why = _judged(root)
-        found += findings
-        if why:
-            unknown.append(Unknown(root.at.path, root.at.line, root.what, why))
-        followed += why == ""
+    try:
+        for root in roots(project, module):
+            findings, why = _judged(root)
+            found += findings
+            if why:
+                unknown.append(Unknown(root.at.path, root.at.line, root.what, why))
+            followed += why == ""
+    except RecursionError:
+        unknown.append(Unknown(source.path, 1, "the file", TOO_DEEP))
     return Checked(_once_each(found), tuple(unknown), followed)
 
 
@@ -67,6 +75,8 @@ def _judged(root: Root) -> tuple[tuple[Finding, ...], str | None]:
         return (), "it has too many optimizers whose parameters are not known"
     try:
         findings = _findings(program, binding.options)
+    except RecursionError:
+        return (), TOO_DEEP
     except TooManyPaths:
         try:
             findings = _findings(essential(program), binding.options)

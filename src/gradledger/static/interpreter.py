@@ -239,9 +239,11 @@ class Interpreter:
             ended |= reached
             new = more - seen
             seen |= new
-        if loop.end is not None:
-            ended = self._do(loop.end, ended, (*visit, "end"))
-        ended |= self._left["break"] | (paths if loop.at_least == 0 else NO_PATHS)
+        others = self._left["break"] | (paths if loop.at_least == 0 else NO_PATHS)
+        if loop.ran_out is not None:
+            ended = _knowing(ended, loop.ran_out, True)
+            others = _knowing(others, loop.ran_out, False)
+        ended |= others
         for condition in loop.anew | {c for c in (loop.last, loop.first) if c}:
             ended = _without(ended, condition)
         outer.update({by: left for by, left in self._left.items() if by not in INSIDE})
@@ -306,6 +308,11 @@ def _ticked(path: Path, tick: Tick) -> Iterator[Path]:
         nexts = [(False, False), (False, True)]
     for starts, ends in nexts:
         yield page, kept | {(tick.starts, starts), (tick.ends, ends)}
+
+
+def _knowing(paths: Paths, condition: str, answer: bool) -> Paths:
+    known = frozenset({(condition, answer)})
+    return frozenset((page, facts | known) for page, facts in _without(paths, condition))
 
 
 def _without(paths: Paths, condition: str) -> Paths:

@@ -75,8 +75,8 @@ class Loop(Node):
     """The condition that is true in the last round and in no other: `i + 1 == len(loader)`."""
     first: str | None = None
     """The condition that is true in the first round and in no other: `i == 0`."""
-    end: Event | None = None
-    """What happens when the rounds are over, and not when a `break` ends them."""
+    ran_out: str | None = None
+    """The condition that is true where the rounds came to their end, and no `break` to them."""
     anew: frozenset[str] = frozenset()
     """Conditions that each round asks anew: no round knows those of the one before."""
 

@@ -319,11 +319,12 @@ class Binding:
             case Branch(then, orelse, condition):
                 named = condition if condition in self._deciding else None
                 return Branch(self._bound(then), self._bound(orelse), named)
-            case Loop(body, at_least, last, first, end):
+            case Loop(body, at_least, last, first, ran_out):
                 bound = self._bound(body)
                 last = last if last in self._used else None
                 first = first if first in self._used else None
-                return Loop(bound, at_least, last, first, end, _asked_anew(bound))
+                ran_out = ran_out if ran_out in self._used else None
+                return Loop(bound, at_least, last, first, ran_out, _asked_anew(bound))
             case Call(body, left_by):
                 return Call(self._bound(body), left_by)
             case Try(body, handler, fault):
@@ -581,8 +582,8 @@ def _changing(program: Program) -> set[str]:
             return _changing(then) | _changing(orelse)
         case Sequence(parts):
             return set().union(*map(_changing, parts))
-        case Loop(body, _, last, first):
-            return _changing(body) | {c for c in (last, first) if c}
+        case Loop(body, _, last, first, ran_out):
+            return _changing(body) | {c for c in (last, first, ran_out) if c}
         case Call(body):
             return _changing(body)
         case Try(body, handler):

@@ -663,7 +663,11 @@ class Calls(Inlining):
     def _call_external(self, dotted: str, node: ast.Call) -> Known:
         name = facts.last(dotted)
         if name == "partial" and node.args:
-            return self.eval(node.args[0])
+            function = self.eval(node.args[0])
+            rest = tuple(map(self.eval, node.args[1:]))
+            if isinstance(function, FunctionDef):
+                return replace(function, preset=(*function.preset, *rest))
+            return function
         if name.startswith("_foreach_") and node.args:
             return self._foreach(name, node)
         if dotted == "builtins.getattr" and len(node.args) >= 2:
@@ -713,6 +717,8 @@ class Calls(Inlining):
             if isinstance(found, Thing) and len(node.args) > 2:
                 return Thing()
             return found
+        if isinstance(base, Optimizer):
+            self.hand_over(base.name, node, "a method that is chosen by name")
         if isinstance(base, External):
             return External(f"{base.dotted}.Chosen")
         return Thing(reach=reach_of(base))

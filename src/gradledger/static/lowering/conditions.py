@@ -60,7 +60,7 @@ class Conditions(Calls):
         asked = self.condition(test)
         if isinstance(asked, bool):
             return Constant.of(asked)
-        return Flag(asked) if _counts_rounds(asked) else None
+        return Flag(asked) if counts_rounds(asked) else None
 
     def condition(self, test: ast.expr, positive: bool = True) -> Condition:
         """The condition that a test asks for."""
@@ -321,10 +321,11 @@ class Conditions(Calls):
         return any(isinstance(inner, ast.Call) for inner in ast.walk(node))
 
 
-def _counts_rounds(asked: Condition) -> bool:
+def counts_rounds(asked: Condition) -> bool:
+    """Is it about where in a window or in a loop this is?"""
     if isinstance(asked, Ask):
         return asked.name is not None and "round" in asked.name
-    return isinstance(asked, Both) and any(map(_counts_rounds, asked.parts))
+    return isinstance(asked, Both) and any(map(counts_rounds, asked.parts))
 
 
 def _negated(asked: Condition) -> Condition:

@@ -269,6 +269,10 @@ class Frameworks(Statements):
 
     def returned(self, value: Known, node: ast.Return) -> None:
         """A LightningModule's loss is divided by Lightning, a Trainer's by the Trainer."""
+        if isinstance(node.value, ast.IfExp):
+            value = self.eval(node.value.orelse)  # `(loss, outputs) if return_outputs else loss`
+        if isinstance(value, Items) and value.values:
+            value = value.values[0]
         scope = self.scope
         name = getattr(scope.node, "name", "")
         if name not in ("training_step", "compute_loss") or not isinstance(value, Thing):

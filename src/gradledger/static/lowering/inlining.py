@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.blocks import acts
-from gradledger.static.lowering.effects import Renews
+from gradledger.static.lowering.effects import HandsOver, Renews
 from gradledger.static.lowering.expressions import Expressions
 from gradledger.static.lowering.joining import join
 from gradledger.static.lowering.state import DEEPEST, Scope
@@ -70,6 +70,7 @@ class Inlining(Expressions):
         self.inlined.add(id(function.node))
         if id(function.node) in self.stack or len(self.stack) >= DEEPEST:
             if function.module.says(DOES, function.node):
+                self.emit(HandsOver(self.at(node)))
                 self.note_unknown(node, "functions call each other without end")
             return self._unfollowed(function, arguments, node)
         generator = self.known.generators.get(id(function.node))
@@ -131,7 +132,7 @@ class Inlining(Expressions):
     ) -> None:
         """Gives the function's parameters their values; of a root, nobody knows them."""
         node = function.node
-        given = list(arguments.positional)
+        given = [*function.preset, *arguments.positional]
         names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
         if function.bound is not None and names and not _is_static(node):
             given.insert(0, function.bound)

@@ -101,6 +101,8 @@ class State:
         self.scope = self._open(Scope("", module))
         self.out: list[Program] = []
         self.loops: list[LoopState] = []
+        self.ended: list[tuple[str, Event]] = []
+        """Loops over data in the block at hand, and that their data has ended."""
         self.frozen: frozenset[str] = frozenset()
         self.grad_enabled = True
         self.local: bool | None = None

@@ -18,7 +18,7 @@ from gradledger.static.lowering.blocks import (
     sequence,
     without,
 )
-from gradledger.static.lowering.conditions import Ask, Both, Condition, Conditions
+from gradledger.static.lowering.conditions import Ask, Both, Condition, Conditions, counts_rounds
 from gradledger.static.lowering.effects import (
     Clears,
     Deposits,
@@ -53,7 +53,7 @@ from gradledger.static.lowering.values import (
     kept_in,
 )
 from gradledger.static.lowering.weights import operator_of
-from gradledger.static.program import Branch, Call, Forget, Leave, Loop, Program, Tick, Try
+from gradledger.static.program import Branch, Call, Do, Forget, Leave, Loop, Program, Tick, Try
 
 
 class Statements(Conditions):
@@ -61,13 +61,26 @@ class Statements(Conditions):
 
     def run(self, body: list[ast.stmt]) -> None:
         """Walks through the statements in order."""
+        before, self.ended = self.ended, []
         for statement in body:
             self.count_statement()
             walk = _WALK.get(type(statement))
             if walk is not None:
                 walk(self, statement)
             if self.out and isinstance(self.out[-1], Leave):
-                return
+                last = self.out.pop()
+                self._end_epochs()
+                self.out.append(last)
+                break
+        else:
+            self._end_epochs()
+        self.ended = before
+
+    def _end_epochs(self) -> None:
+        """The data of a loop in this block has ended, and nobody has spent its rest since."""
+        for ran_out, event in self.ended:
+            self.out.append(Branch(Do(event), NOTHING, ran_out))
+            self.out.append(Forget(ran_out))
 
     # Assignments
 
@@ -344,8 +357,11 @@ class Statements(Conditions):
 
     def _choose(self, node: ast.If, asked: Condition) -> None:
         guard = bool(GUARD.search(ast.unparse(node.test)))
-        if guard and not node.orelse and STEPS.search(self.scope.module.text(node)):
-            # Who looks whether a gradient is finite means to step.
+        flush = any(isinstance(i, ast.Mod) for i in ast.walk(node.test)) and (
+            not counts_rounds(asked)
+        )
+        if (guard or flush) and not node.orelse and STEPS.search(self.scope.module.text(node)):
+            # Who looks whether a gradient is finite, or whether a window is left, means to step.
             if not isinstance(node.body[-1], LEAVING):
                 self.run(node.body)
                 return
@@ -769,7 +785,9 @@ class Statements(Conditions):
             if old is None or new is None or old == new:
                 continue
             if isinstance(new, Count):
-                again[full] = Count("") if isinstance(old, Constant) else new
+                # A counter of this very loop starts where it did; any other runs on.
+                own = new.loop == loop.id
+                again[full] = old if own else Count("") if isinstance(old, Constant) else new
             elif isinstance(new, Thing) and new.sure and not new.plain and deposits:
                 if not new.kept:
                     again[full] = replace(new, carried=new.carried | {loop.assigned[full]})
@@ -823,18 +841,17 @@ class Statements(Conditions):
             self.block_at(start, Batch(self.at(node)))
         even = rounds and all(size and rounds % size == 0 for size in sizes)
         again = data or bool(self.loops)
-        end = None
+        ran_out = None
         if own and again and not even and not isinstance(node, ast.While):
-            end = EpochEnd(self.at(node), restarts=True)
-        self.out.append(Loop(sequence([*start, body]), at_least, loop.last, loop.first, end))
+            ran_out = f"round after round of {loop.id} until its end"
+            self.ended.append((ran_out, EpochEnd(self.at(node), restarts=True)))
+        self.out.append(Loop(sequence([*start, body]), at_least, loop.last, loop.first, ran_out))
         for group, (starts, ends, _) in loop.windows.items():
             if group.startswith("rounds of"):
                 self.out += [Forget(starts), Forget(ends)]
 
     def block_at(self, start: list[Program], event: Batch) -> None:
         """Puts an event in front."""
-        from gradledger.static.program import Do
-
         start.append(Do(event))
 
 

@@ -176,6 +176,8 @@ class FunctionDef(Value):
     bound: Known | None = None
     """What it is a method of."""
     cls: ClassDef | None = None
+    preset: tuple[Known, ...] = ()
+    """Arguments that `functools.partial` has given it."""
 
     def __hash__(self) -> int:
         return id(self.node)
