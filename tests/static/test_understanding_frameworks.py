@@ -151,6 +151,7 @@ ACCELERATE = {
 }
 
 OTHERS = {
+    "the Trainer divides what compute_loss returns": """
         import torch
         from transformers import Trainer
 

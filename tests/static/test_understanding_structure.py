@@ -89,6 +89,7 @@ HELPERS = {
             criterion(model(x), y).backward()
             optimizer.step()  # GL101
         """,
+    "a partial is its function": """
         from functools import partial
 
         def update(opt, x, y):

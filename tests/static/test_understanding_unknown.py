@@ -101,6 +101,7 @@ def test_what_is_not_known_is_told_with_its_place_and_a_reason(text: str) -> Non
 
 
 HIDDEN = {
+    "a partial hides its function": """
         from functools import partial
 
         def update(opt, x, y):

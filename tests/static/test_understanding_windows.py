@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.static.programs import ONE_NET, check, correct, each, faulty, shown
 
 BOUNDARIES = {
+    "(i + 1) % n == 0 closes a window, and a flush closes the last": """
         n = 4
         for epoch in range(epochs):
             for i, (x, y) in enumerate(loader):
@@ -58,6 +59,7 @@ BOUNDARIES = {
                     optimizer.step()
                     optimizer.zero_grad()
         """,
+    "a counter that runs on across epochs leaves nothing over": """
         n = 4
         seen = 0
         for epoch in range(epochs):
@@ -104,6 +106,7 @@ BOUNDARIES = {
                 optimizer.step()
                 optimizer.zero_grad()
         """,
+    "a flush after the loop may ask whether something is left": """
         n = 4
         for epoch in range(epochs):
             for i, (x, y) in enumerate(loader):

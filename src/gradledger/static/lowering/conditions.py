@@ -172,6 +172,8 @@ class Conditions(Calls):
         if isinstance(size, Constant) and size.value == 1:
             return positive
         if not isinstance(counter, Count):
+            if isinstance(left.left, ast.Call):
+                return UNNAMED  # `len(loader) % n`: no counter
             if isinstance(counter, Constant) and isinstance(size, Constant):
                 return None
             counter = Count("")
