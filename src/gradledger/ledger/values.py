@@ -47,12 +47,15 @@ class Value:
         setattr(cls, "__match_args__", cls.fields)  # noqa: B010 - mypy keeps that name to itself
 
     def __init__(self, *args: Any, **named: Any) -> None:
-        state = dict(zip(self.fields, args, strict=False))
-        if len(args) > len(self.fields) or not named.keys().isdisjoint(state):
-            raise TypeError(f"{type(self).__name__} takes {', '.join(self.fields)}, each once")
-        state = self._defaults | state | named
-        if len(state) != len(self.fields):
-            wrong = sorted(set(self.fields) ^ state.keys())
+        fields = self.fields
+        state = self._defaults.copy()
+        state.update(zip(fields, args, strict=False))
+        if named:
+            state.update(named)
+        if len(args) > len(fields) or (named and not named.keys().isdisjoint(fields[: len(args)])):
+            raise TypeError(f"{type(self).__name__} takes {', '.join(fields)}, each once")
+        if len(state) != len(fields):
+            wrong = sorted(set(fields) ^ state.keys())
             raise TypeError(f"{type(self).__name__}: missing or unknown: {', '.join(wrong)}")
         object.__setattr__(self, "__dict__", state)
 

@@ -16,6 +16,7 @@ from gradledger.static.lowering.roots import RELEVANT, TORCH, Root, roots
 from gradledger.static.program import Program
 from gradledger.static.project import Project
 from gradledger.static.sources import Source, Trouble
+from gradledger.static.words import says
 
 STOPS = frozenset(rule.code for rule in CATALOGUE if rule.stops)
 SEEN = frozenset(rule.code for rule in CATALOGUE if rule.seen_by.by_check)
@@ -32,7 +33,7 @@ MOST_OUTCOMES = 2_500
 
 def check_source(source: Source, project: Project) -> Checked:
     """The laws that the file breaks, on every path that can be followed."""
-    if not (RELEVANT.search(source.text) and TORCH.search(source.text)):
+    if not (says(source.text, RELEVANT) and TORCH.search(source.text)):
         return Checked()
     project.begin()
     try:
@@ -78,8 +79,11 @@ def _judged(root: Root) -> tuple[tuple[Finding, ...], str | None]:
     except RecursionError:
         return (), TOO_DEEP
     except TooManyPaths:
+        less = essential(program)
+        if less == program:
+            return (), "there are too many paths through it"
         try:
-            findings = _findings(essential(program), binding.options)
+            findings = _findings(less, binding.options)
         except TooManyPaths:
             return (), "there are too many paths through it"
     why = root.unknown[0][1] if root.unknown else ""

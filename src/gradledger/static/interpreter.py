@@ -23,6 +23,7 @@ from gradledger.ledger import (
 )
 from gradledger.ledger.cells import SATURATING
 from gradledger.ledger.events import Event, Step
+from gradledger.ledger.outcomes import Outcome
 from gradledger.static.program import (
     Branch,
     Call,
@@ -197,15 +198,20 @@ class Interpreter:
             here = frozenset({(name, True)})
         if self._breaking_off is not None:
             self._breaking_off |= paths
+        self.met[visit] |= paths
+        # Many paths are on one page: what the event does to that is asked for once.
+        outcomes: dict[int, Outcome] = {}
         for path in paths:
             page, facts = path
-            next_page, breaches, _ = self._outcomes.of(page, event)
-            self.met[visit].add(path)
+            outcome = outcomes.get(id(page))
+            if outcome is None:
+                outcome = outcomes[id(page)] = self._outcomes.of(page, event)
+            next_page, breaches, _ = outcome
             for rule, breach in breaches:
                 fault = rule, breach.at
                 known = self._first_breach.get(fault)
                 # Paths come in no order: of all the ways to say it, always the same one.
-                if known is None or _order(breach) < _order(known):
+                if known is not breach and (known is None or _order(breach) < _order(known)):
                     self._first_breach[fault] = breach
                 on = self._sure[visit][fault]
                 if breach.sure:
@@ -316,9 +322,10 @@ def _knowing(paths: Paths, condition: str, answer: bool) -> Paths:
 
 
 def _without(paths: Paths, condition: str) -> Paths:
-    return frozenset(
-        (page, frozenset(fact for fact in facts if fact[0] != condition)) for page, facts in paths
-    )
+    answers = frozenset({(condition, True), (condition, False)})
+    if all(answers.isdisjoint(facts) for _, facts in paths):
+        return paths  # as nearly always: conditions are forgotten that nobody has asked
+    return frozenset((page, facts - answers) for page, facts in paths)
 
 
 def _assume(paths: Paths, condition: str, answer: bool) -> Paths:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from gradledger.ledger.events import Event
 from gradledger.ledger.values import Value
 
-
 Exit = Literal["break", "continue", "return", "raise"]
 
 
@@ -93,15 +92,14 @@ class Forget(Node):
 class Tick(Node):
     """A counter that closes windows moves on: which micro-batch of its window is this?
 
-    `starts` holds for the first micro-batch of a window, `ends` for the last. Where neither is known, the counter has just begun, at a window's start.
+    `starts` holds for the first micro-batch of a window, `ends` for the last. Where neither is
+    known, the counter has just begun, at a window's start.
     """
 
     starts: str
     ends: str
     long: bool = True
     """A window has three or more."""
-
-
 
 
 class Leave(Node):

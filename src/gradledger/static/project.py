@@ -6,7 +6,6 @@ import ast
 import os
 import re
 from collections.abc import Iterator
-
 from typing import TYPE_CHECKING
 
 from gradledger.static import sources
@@ -117,7 +116,7 @@ class Module:
         return known
 
     def methods(self, cls: ast.ClassDef) -> dict[str, Function]:
-        """The functions that a class defines; of two by one name, the last: others are overloads."""
+        """The functions of a class; of two by one name the last, for others are overloads."""
         known = self._methods.get(cls)
         if known is None:
             known = self._methods[cls] = {}
@@ -218,9 +217,7 @@ def _contents(path: str) -> bytes | None:
     return data if names or any(word in data for word in MATTERS) else None
 
 
-def _candidates(
-    folder: str, module: str, level: int, roots: tuple[str, ...]
-) -> Iterator[str]:
+def _candidates(folder: str, module: str, level: int, roots: tuple[str, ...]) -> Iterator[str]:
     parts = module.split(".") if module else []
     if level:
         for _ in range(level - 1):

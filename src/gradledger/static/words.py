@@ -62,6 +62,15 @@ class Words:
         return [0, *(match.end() for match in LINE_ENDS.finditer(self._text))]
 
 
+def says(text: str, pattern: re.Pattern[str]) -> bool:
+    """Does the pattern match on a line of code? Many libraries say `backward()` in examples alone."""
+    for match in pattern.finditer(text):
+        start = text.rfind("\n", 0, match.start()) + 1
+        if not text[start : match.start()].lstrip().startswith((">>>", "...", "#")):
+            return True
+    return False
+
+
 LINE_ENDS = re.compile(r"\r\n|\r|\n")
 """As Python counts lines."""
 

@@ -240,17 +240,12 @@ class Binding:
     def _with_parts(self, keys: Keys, effects: list[Event]) -> frozenset[str]:
         """The keys, and parts of them that are cleared, clipped or owned on their own."""
         named = {
-            k
-            for e in effects
-            if isinstance(e, Clears | Clips | Edits | Replaces)
-            for k in e.keys
+            k for e in effects if isinstance(e, Clears | Clips | Edits | Replaces) for k in e.keys
         }
         for other in self._optimizers.values():
             named |= other.keys or set()
         parts = {n for n in named if any(_within(n, k) and n != k for k in keys)}
-        by_hand = {
-            k for e in effects if isinstance(e, Clears) and not e.to_none for k in e.keys
-        }
+        by_hand = {k for e in effects if isinstance(e, Clears) and not e.to_none for k in e.keys}
         # Who clears `model.weight.grad` and `model.bias.grad` by hand has named all there is.
         whole = {k for k in keys if any(_within(p, k) and p != k for p in parts & by_hand)}
         return (keys - whole) | parts
@@ -367,9 +362,11 @@ class Binding:
                 )
                 if event.optimizer:
                     cells = self._owned.get(event.optimizer, NO_CELLS) & self._unknown
-                return sequence([Do(Read(event.at, cells)), Do(Clear(event.at, cells))]) if (
-                    cells
-                ) else NOTHING
+                return (
+                    sequence([Do(Read(event.at, cells)), Do(Clear(event.at, cells))])
+                    if (cells)
+                    else NOTHING
+                )
             case Replaces():
                 return Do(Replace(event.at, event.keys & self._cells))
             case Excuses():
@@ -594,9 +591,7 @@ def _changing(program: Program) -> set[str]:
 
 def _within(key: str, whole: str) -> bool:
     """Is the one a part of the other, or the same?"""
-    return key == whole or (
-        key.startswith(whole) and key[len(whole)] in ".["
-    )
+    return key == whole or (key.startswith(whole) and key[len(whole)] in ".[")
 
 
 __all__ = ["Binding", "Leave", "TooManyOwners", "replace"]

@@ -19,7 +19,6 @@ from gradledger.static.program import (
     Try,
 )
 
-
 IDLE = frozenset({Batch, Excuses, Renews})
 """Events that alone come to nothing."""
 
@@ -123,4 +122,14 @@ def conditions_in(program: Program) -> set[str]:
             return set()
 
 
-__all__ = ["NOTHING", "acts", "branch", "conditions_in", "does", "events_in", "holds", "sequence", "without"]
+__all__ = [
+    "NOTHING",
+    "acts",
+    "branch",
+    "conditions_in",
+    "does",
+    "events_in",
+    "holds",
+    "sequence",
+    "without",
+]

@@ -8,6 +8,7 @@ import re
 from gradledger.ledger.events import Keep, Release, Schedule, Sync, Update, Weight
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts, sizes
+from gradledger.static.lowering.blocks import NOTHING, sequence
 from gradledger.static.lowering.effects import (
     Clears,
     Clips,
@@ -19,12 +20,12 @@ from gradledger.static.lowering.effects import (
     Spends,
     Unscales,
 )
-from gradledger.static.lowering.expressions import LABELLED, Expressions, named_by
+from gradledger.static.lowering.expressions import LABELLED, named_by
 from gradledger.static.lowering.inlining import Arguments, Inlining
 from gradledger.static.lowering.values import (
     NO_KEYS,
-    PLAIN,
     NONE,
+    PLAIN,
     UNKNOWN,
     ClassDef,
     Constant,
@@ -46,7 +47,6 @@ from gradledger.static.lowering.values import (
 )
 from gradledger.static.lowering.weights import MEAN, SUM, divided, of_reduction
 from gradledger.static.program import Branch, Loop
-from gradledger.static.lowering.blocks import NOTHING, sequence
 
 APEX = "amp"
 """The scaler that apex keeps to itself."""
@@ -253,14 +253,11 @@ class Calls(Inlining):
             optimizer = self.as_optimizer(first, node.args[0])
         if name == "unscale_" and optimizer:
             if scaler.enabled:
-                self.emit(
-                    Unscales(self.at(node), optimizer=optimizer.name, scaler=scaler.name)
-                )
+                self.emit(Unscales(self.at(node), optimizer=optimizer.name, scaler=scaler.name))
         elif name == "step" and optimizer:
             self.spend(node, optimizer.name, scaler=scaler.name if scaler.enabled else None)
-        elif name == "update":
-            if scaler.enabled:
-                self.emit(Update(self.at(node), scaler.name))
+        elif name == "update" and scaler.enabled:
+            self.emit(Update(self.at(node), scaler.name))
         return PLAIN
 
     def as_optimizer(self, value: Known | None, node: ast.expr) -> Optimizer | None:
@@ -386,8 +383,7 @@ class Calls(Inlining):
         if name not in self.backwarded() and "loss" not in name.lower():
             return frozenset()  # tensors are kept for many reasons; losses for their value alone
         if value.key and any(
-            name.startswith(value.key + "[") and is_plain(held)
-            for name, held in self.store.items()
+            name.startswith(value.key + "[") and is_plain(held) for name, held in self.store.items()
         ):
             return frozenset()  # a part of it was detached
         at = self.at(node)
@@ -424,11 +420,11 @@ class Calls(Inlining):
             if thing.key:
                 self.emit(Clears(self.at(node), self.keys_named(thing)))
             return PLAIN
-        if name in ("clip_grad_norm_", "clip_grad_norm") and thing.key:
-            if self.is_model(thing.key):
-                self.arguments(node)
-                self.emit(Clips(self.at(node), self.keys_named(thing)))
-                return PLAIN
+        clips = name in ("clip_grad_norm_", "clip_grad_norm")  # of a model under FSDP
+        if clips and thing.key and self.is_model(thing.key):
+            self.arguments(node)
+            self.emit(Clips(self.at(node), self.keys_named(thing)))
+            return PLAIN
         if name == "requires_grad_":
             value = self.arguments(node).get(0, "requires_grad") or Constant.of(True)
             if thing.plain or not thing.key:
@@ -481,11 +477,9 @@ class Calls(Inlining):
             self.release(thing.kept, node)
         self.watch_strangers(f"{thing.key}.{name}", thing, arguments, node)
         if thing.plain and not optimizers_in(Items(arguments.positional)):
-            made = self.computed(*arguments.values(), sure=False)
-            return made
+            return self.computed(*arguments.values(), sure=False)
         tensor = thing.sure and not self.is_model(thing.key)
-        made = self.computed(thing, *arguments.values(), sure=tensor)
-        return made
+        return self.computed(thing, *arguments.values(), sure=tensor)
 
     def keys_named(self, thing: Thing) -> frozenset[str]:
         """A model by its own key, and by those of the models that it was made of."""
@@ -495,9 +489,10 @@ class Calls(Inlining):
         if thing.cls is not None or thing.key == "self":
             start = thing.key + "."
             for name, value in self.store.items():
-                if name.startswith(start) and isinstance(value, Thing) and value.key != name:
-                    if value.key and not value.plain and not thing.key.startswith(value.key):
-                        keys.add(value.key)
+                if not name.startswith(start) or not isinstance(value, Thing) or value.plain:
+                    continue
+                if value.key not in ("", name) and not thing.key.startswith(value.key):
+                    keys.add(value.key)
         return frozenset(keys)
 
     def framework_call(self, thing: Thing, name: str, node: ast.Call) -> Known | None:
@@ -763,18 +758,18 @@ class Calls(Inlining):
         first = arguments.get(0, "")
         if facts.SCALER.search(dotted):
             enabled = arguments.named.get("enabled")
-            return Scaler("", enabled != Constant.of(False))
+            return Scaler("", enabled=enabled != Constant.of(False))
         if facts.is_scheduler(dotted):
             return self._scheduler(arguments)
         if facts.is_optimizer_class(dotted):
             return self._optimizer(dotted, name, arguments, node)
-        if name in PASSING and dotted == f"builtins.{name}" or name in CHAINING:
+        if (name in PASSING and dotted == f"builtins.{name}") or name in CHAINING:
             return self._passed_on(name, arguments)
         if name == "enumerate":
             return Thing(plain=True, built="builtins.enumerate", shape=sizes.shape_of(first))
-        if name in facts.ITERATION_WRAPPERS and isinstance(first, Thing) and first.built:
-            if first.built == "builtins.enumerate":
-                return first
+        counted = isinstance(first, Thing) and first.built == "builtins.enumerate"
+        if counted and name in facts.ITERATION_WRAPPERS:
+            return first
         if name in facts.WRAPPERS and isinstance(first, Thing | Optimizer | Items):
             return self._wrapped(name, arguments, first)
         if name.startswith(("clip_grad", "clip_gradients")):
@@ -794,15 +789,11 @@ class Calls(Inlining):
             return None
         return self.framework_made(dotted, arguments, node)
 
-    def framework_made(
-        self, dotted: str, arguments: Arguments, node: ast.Call
-    ) -> Known | None:
+    def framework_made(self, dotted: str, arguments: Arguments, node: ast.Call) -> Known | None:
         """What a framework's function gives."""
         raise NotImplementedError
 
-    def _optimizer(
-        self, dotted: str, name: str, arguments: Arguments, node: ast.Call
-    ) -> Known:
+    def _optimizer(self, dotted: str, name: str, arguments: Arguments, node: ast.Call) -> Known:
         first = arguments.get(0, "params")
         inner = first if isinstance(first, Optimizer) else None
         if inner is None and isinstance(arguments.named.get("optimizer"), Optimizer):
@@ -921,9 +912,7 @@ class Calls(Inlining):
             start = scope.self_value.cls or scope.cls
             method = self.method(start, name, after=scope.cls)
             if method is not None:
-                return self.call_function(
-                    replace(method, bound=scope.self_value), arguments, node
-                )
+                return self.call_function(replace(method, bound=scope.self_value), arguments, node)
             if name != "__init__":
                 self.watch_strangers(f"super.{name}", scope.self_value, arguments, node)
         return UNKNOWN
@@ -931,21 +920,33 @@ class Calls(Inlining):
 
 LOSSES = re.compile(r"cross_entropy|_loss\(|Loss\(|loss_fn|criterion")
 FROM_DATA = frozenset(
-    "tensor as_tensor from_numpy FloatTensor LongTensor Tensor DoubleTensor ByteTensor BoolTensor"
-    " IntTensor HalfTensor".split()
+    [
+        "tensor",
+        "as_tensor",
+        "from_numpy",
+        "FloatTensor",
+        "LongTensor",
+        "Tensor",
+        "DoubleTensor",
+        "ByteTensor",
+        "BoolTensor",
+        "IntTensor",
+        "HalfTensor",
+    ]
 )
 """They make tensors of data, without a graph."""
-PASSING = frozenset("list tuple iter next sorted set reversed filter".split())
-CHAINING = frozenset("chain from_iterable".split())
+PASSING = frozenset(["list", "tuple", "iter", "next", "sorted", "set", "reversed", "filter"])
+CHAINING = frozenset(["chain", "from_iterable"])
 ROLE_METHODS = frozenset(
-    "step zero_grad scale unscale_ update first_step second_step".split()
+    ["step", "zero_grad", "scale", "unscale_", "update", "first_step", "second_step"]
 )
 
 
 def _mean(node: ast.Call) -> Weight:
     """A mean over a batch; over what is not padding, if that is left out."""
-    padded = any(k.arg == "ignore_index" and "pad" in ast.unparse(k.value).lower()
-                 for k in node.keywords)
+    padded = any(
+        k.arg == "ignore_index" and "pad" in ast.unparse(k.value).lower() for k in node.keywords
+    )
     return replace(MEAN, items_vary=padded)
 
 

@@ -7,6 +7,7 @@ import re
 
 from gradledger.ledger.values import Value
 from gradledger.static.lowering.calls import Calls
+from gradledger.static.lowering.state import LoopState
 from gradledger.static.lowering.values import (
     NONE,
     Constant,
@@ -41,7 +42,9 @@ Condition = bool | Ask | Both
 
 UNNAMED = Ask(None)
 
-LAST = re.compile(r"(?:^|[._:])(?:is_)?last(?:_batch|_iter|_micro_?batch|_step)$|end_of_(?:dataloader|epoch)$")
+LAST = re.compile(
+    r"(?:^|[._:])(?:is_)?last(?:_batch|_iter|_micro_?batch|_step)$|end_of_(?:dataloader|epoch)$"
+)
 """Names for: this is the last batch of the epoch."""
 
 
@@ -208,7 +211,7 @@ class Conditions(Calls):
             return right.value
         return -1
 
-    def _loop_of(self, counter: Count):  # type: ignore[no-untyped-def]
+    def _loop_of(self, counter: Count) -> LoopState | None:
         for loop in reversed(self.loops):
             if not counter.loop or loop.id == counter.loop:
                 return loop
@@ -275,8 +278,8 @@ class Conditions(Calls):
         value = self.eval(test)
         if isinstance(value, Constant):
             return bool(value.value) is positive
-        name = test.func.attr if isinstance(test.func, ast.Attribute) else getattr(
-            test.func, "id", ""
+        name = (
+            test.func.attr if isinstance(test.func, ast.Attribute) else getattr(test.func, "id", "")
         )
         if name.startswith(("is_", "use_", "has", "isinstance", "should")) and not _changing(test):
             return self._by_text(test, positive)
@@ -285,7 +288,7 @@ class Conditions(Calls):
     def _by_text(self, test: ast.expr, positive: bool) -> Condition:
         if self._impure(test) and not isinstance(test, ast.Call):
             return UNNAMED
-        text = f"{self.scope.id}{ast.unparse(test)}"
+        text = f"{self.scope.id}{self.spelled(test)}"
         return self._named(text, self._variables(test), positive)
 
     def _named(self, text: str, variables: set[str], positive: bool) -> Ask:
@@ -317,10 +320,14 @@ class Conditions(Calls):
             case Thing(key=key) if key:
                 return key
             case _:
-                return f"{self.scope.id}{ast.unparse(node)}"
+                return f"{self.scope.id}{self.spelled(node)}"
 
     def _impure(self, node: ast.expr) -> bool:
-        return any(isinstance(inner, ast.Call) for inner in ast.walk(node))
+        known = self.known.impure.get(id(node))
+        if known is None:
+            known = any(isinstance(inner, ast.Call) for inner in ast.walk(node))
+            self.known.impure[id(node)] = known
+        return known
 
 
 def counts_rounds(asked: Condition) -> bool:

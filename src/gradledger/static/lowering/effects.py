@@ -76,7 +76,7 @@ class Unscales(Effect):
 
 
 class HandsOver(Effect):
-    """Code that cannot be followed gets hold of the gradients: it may clear, fill, or leave them."""
+    """Code that cannot be followed gets hold of gradients: it may clear, fill, or leave them."""
 
 
 class Excuses(Effect):

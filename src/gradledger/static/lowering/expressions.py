@@ -10,9 +10,9 @@ from typing import Any
 
 from gradledger.ledger.events import UNKNOWN_WEIGHT
 from gradledger.ledger.values import replace
+from gradledger.static.lowering.blocks import acts
 from gradledger.static.lowering.effects import Reads
 from gradledger.static.lowering.facts import PLAIN_ATTRIBUTES
-from gradledger.static.lowering.blocks import acts
 from gradledger.static.lowering.joining import join
 from gradledger.static.lowering.knowledge import Knowledge
 from gradledger.static.lowering.sizes import shape_of, sliced
@@ -33,7 +33,6 @@ from gradledger.static.lowering.values import (
     Known,
     Optimizer,
     Parameters,
-    Scaler,
     Thing,
     carried_by,
     is_plain,
@@ -54,10 +53,53 @@ from gradledger.static.project import Import, Module
 OUTSIDE = frozenset(
     {
         *sys.stdlib_module_names,
-        *"torch torchvision torchaudio torchtext numpy np scipy pandas sklearn matplotlib tqdm"
-        " transformers datasets accelerate lightning pytorch_lightning deepspeed apex wandb"
-        " gradledger tensorboardX yaml PIL cv2 gym gymnasium einops timm peft ignite fastai horovod jax flax"
-        " tensorflow keras mxnet paddle omegaconf hydra absl ray optuna rich click".split(),
+        *[
+            "torch",
+            "torchvision",
+            "torchaudio",
+            "torchtext",
+            "numpy",
+            "np",
+            "scipy",
+            "pandas",
+            "sklearn",
+            "matplotlib",
+            "tqdm",
+            "transformers",
+            "datasets",
+            "accelerate",
+            "lightning",
+            "pytorch_lightning",
+            "deepspeed",
+            "apex",
+            "wandb",
+            "gradledger",
+            "tensorboardX",
+            "yaml",
+            "PIL",
+            "cv2",
+            "gym",
+            "gymnasium",
+            "einops",
+            "timm",
+            "peft",
+            "ignite",
+            "fastai",
+            "horovod",
+            "jax",
+            "flax",
+            "tensorflow",
+            "keras",
+            "mxnet",
+            "paddle",
+            "omegaconf",
+            "hydra",
+            "absl",
+            "ray",
+            "optuna",
+            "rich",
+            "click",
+        ],
     }
 )
 """Names of packages that are no file of a project: looking for one costs time."""
@@ -100,6 +142,13 @@ class Expressions(State):
     def call(self, node: ast.Call) -> Known:
         """What a call gives and does."""
         raise NotImplementedError
+
+    def spelled(self, node: ast.expr) -> str:
+        """The text of an expression, without its spaces and comments."""
+        known = self.known.spelled.get(id(node))
+        if known is None:
+            known = self.known.spelled[id(node)] = ast.unparse(node)
+        return known
 
     # Names
 
@@ -193,9 +242,11 @@ class Expressions(State):
         if not wanted.name:
             module = self.project.imported(by, wanted.module, wanted.level)
             return External(dotted) if module is None else Imported(module.path, module)
-        module = self.project.imported(by, wanted.module, wanted.level) if wanted.module or (
-            wanted.level
-        ) else None
+        module = (
+            self.project.imported(by, wanted.module, wanted.level)
+            if wanted.module or (wanted.level)
+            else None
+        )
         if module is not None:
             value = self.defined(module, wanted.name, depth + 1)
             if value is not None:
@@ -263,7 +314,7 @@ class Expressions(State):
                 return value
         if name == "data" and (thing.leaf or not thing.reach) and thing.key:
             return replace(thing, plain=True)
-        if name in PLAIN_ATTRIBUTES or thing.plain and not thing.key:
+        if name in PLAIN_ATTRIBUTES or (thing.plain and not thing.key):
             return PLAIN
         if name == "module":
             return thing
@@ -300,9 +351,9 @@ class Expressions(State):
                         return Constant.of(value)
         return self.method(cls, name) or Thing(f"{cls.node.name}.{name}")
 
-    def method(self, cls: ClassDef, name: str, *, after: ClassDef | None = None) -> (
-        FunctionDef | None
-    ):
+    def method(
+        self, cls: ClassDef, name: str, *, after: ClassDef | None = None
+    ) -> FunctionDef | None:
         """The method that an object of the class has: its own or a base's."""
         for owner in self.lineage(cls):
             if after is not None:
@@ -376,11 +427,10 @@ class Expressions(State):
             case Thing(), _:
                 return self._item(base, index, node)
             case Items(), _:
-                found = list(base.values)
-                value: Known = found[0] if found else UNKNOWN
-                for other in found[1:]:
-                    value = join(value, other)
-                return value
+                any_of: Known = base.values[0] if base.values else UNKNOWN
+                for other in base.values[1:]:
+                    any_of = join(any_of, other)
+                return any_of
             case _:
                 return UNKNOWN
 
@@ -524,9 +574,7 @@ class Expressions(State):
         values = tuple(self.used(value) for value in node.values)
         if len(values) > MOST_ITEMS:
             return self.computed(*values, sure=False)
-        names = tuple(
-            key.value if isinstance(key, ast.Constant) else None for key in node.keys
-        )
+        names = tuple(key.value if isinstance(key, ast.Constant) else None for key in node.keys)
         return Items(values, names)
 
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Known:
@@ -570,7 +618,7 @@ class Expressions(State):
             items = self.items_of(generator.iter)
             known = items if isinstance(items, Items) and len(items.values) <= 8 else None
             if known is None or len(generators) > 1:
-                element = items if not isinstance(items, Items) else UNKNOWN
+                element: Known = items if not isinstance(items, Items) else UNKNOWN
                 if isinstance(items, Items) and items.values:
                     element = items.values[0]
                     for other in items.values[1:]:
@@ -627,8 +675,8 @@ class Expressions(State):
 def is_property(node: ast.AST) -> bool:
     """Is this the getter of a property?"""
     for decorator in getattr(node, "decorator_list", ()):
-        name = decorator.attr if isinstance(decorator, ast.Attribute) else getattr(
-            decorator, "id", ""
+        name = (
+            decorator.attr if isinstance(decorator, ast.Attribute) else getattr(decorator, "id", "")
         )
         if name.endswith("property"):
             return True

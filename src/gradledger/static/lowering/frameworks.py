@@ -63,15 +63,16 @@ class Frameworks(Statements):
             self.repeat(function, node)
             return Thing(built=dotted)
         if dotted.endswith("amp.initialize"):
-            given = [a for a in arguments.positional[:2]]
-            for word in ("models", "optimizers"):
-                if word in arguments.named:
-                    given.append(arguments.named[word])
-            return Items(tuple(given)) if len(given) > 1 else (given[0] if given else None)
+            pair = list(arguments.positional[:2])
+            pair += [arguments.named[w] for w in ("models", "optimizers") if w in arguments.named]
+            return Items(tuple(pair)) if len(pair) > 1 else (pair[0] if pair else None)
         if dotted.endswith("amp.master_params"):
             first = arguments.get(0, "optimizer")
-            return self.member(first, "param_groups", node) if isinstance(
-                first, Optimizer) else UNKNOWN
+            return (
+                self.member(first, "param_groups", node)
+                if isinstance(first, Optimizer)
+                else UNKNOWN
+            )
         return None
 
     def repeat(
@@ -87,7 +88,7 @@ class Frameworks(Statements):
         self._scope_count += 1
         loop = LoopState(f"loop {getattr(node, 'lineno', 0)}#{self._scope_count}")
         self.loops.append(loop)
-        given = {counter: Count(loop.id)} if counter else {}
+        given: dict[str, Known] = {counter: Count(loop.id)} if counter else {}
         try:
             body = self.block(
                 lambda: void(self.call_function(function, Arguments((), given), node, root=root))
@@ -123,7 +124,15 @@ class Frameworks(Statements):
         if name.startswith("clip_grad"):
             self._clip(self.arguments(node), node)
             return PLAIN
-        if name in ("autocast", "print", "log", "save_state", "wait_for_everyone", "save", "gather"):
+        if name in (
+            "autocast",
+            "print",
+            "log",
+            "save_state",
+            "wait_for_everyone",
+            "save",
+            "gather",
+        ):
             self.arguments(node)
             return PLAIN
         return None
@@ -232,8 +241,10 @@ class Frameworks(Statements):
 
     def _apex(self, call: ast.Call, item: ast.withitem, after: list[Callable[[], None]]) -> None:
         loss = self.eval(call.args[0])
-        second = call.args[1] if len(call.args) > 1 else next(
-            (k.value for k in call.keywords if k.arg == "optimizers"), None
+        second = (
+            call.args[1]
+            if len(call.args) > 1
+            else next((k.value for k in call.keywords if k.arg == "optimizers"), None)
         )
         given = self.eval(second) if second is not None else UNKNOWN
         optimizer = self.as_optimizer(given, second) if second is not None else None
@@ -308,9 +319,10 @@ def _is_accelerator(thing: Thing) -> bool:
 
 
 def _is_fabric(thing: Thing) -> bool:
-    return thing.built.endswith(".Fabric") or thing.key.rpartition(".")[2].rpartition(":")[
-        2
-    ] == "fabric"
+    return (
+        thing.built.endswith(".Fabric")
+        or thing.key.rpartition(".")[2].rpartition(":")[2] == "fabric"
+    )
 
 
 def _only_schedulers(value: Known) -> list[Scheduler]:

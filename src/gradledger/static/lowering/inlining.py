@@ -277,9 +277,9 @@ class Inlining(Expressions):
         """A method that makes deposits, else the one that makes the object."""
         for owner in self.lineage(cls):
             for statement in owner.node.body:
-                if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-                    if owner.module.says(DOES, statement):
-                        return self.method(cls, statement.name)
+                function = isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef)
+                if function and owner.module.says(DOES, statement):
+                    return self.method(cls, statement.name)  # type: ignore[attr-defined]
         return self.method(cls, "__init__")
 
 

@@ -17,6 +17,10 @@ class Knowledge:
         self.spending: dict[int, bool] = {}
         self.generators: dict[int, bool] = {}
         self.backwarded: dict[int, set[str]] = {}
+        self.spelled: dict[int, str] = {}
+        """Conditions, as `ast.unparse` writes them."""
+        self.impure: dict[int, bool] = {}
+        """Whether there are calls in an expression."""
         self.lineages: dict[int, list[ClassDef]] = {}
         self.bases_outside: dict[int, list[str]] = {}
         self.definitions: dict[tuple[int, str], Known | None] = {}

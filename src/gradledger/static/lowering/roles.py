@@ -7,10 +7,22 @@ from typing import Literal
 
 Role = Literal["optimizer", "scheduler", "scaler", "model"]
 
-_METHODS = (
-    "zero_grad step parameters named_parameters train eval unscale_ update scale param_groups"
-    " load_state_dict state_dict no_sync backward"
-).split()
+_METHODS = [
+    "zero_grad",
+    "step",
+    "parameters",
+    "named_parameters",
+    "train",
+    "eval",
+    "unscale_",
+    "update",
+    "scale",
+    "param_groups",
+    "load_state_dict",
+    "state_dict",
+    "no_sync",
+    "backward",
+]
 _METHOD_BACKWARDS = re.compile(
     rf"\b({'|'.join(method[::-1] for method in _METHODS)})\s*\.\s*(?=(?:\][^][]*\[)?(\w+))"
 )

@@ -5,24 +5,23 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from gradledger.ledger.events import Batch
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
+from gradledger.static.lowering.blocks import NOTHING
 from gradledger.static.lowering.frameworks import Frameworks
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.knowledge import Knowledge
-from gradledger.static.lowering.blocks import NOTHING, sequence
-from gradledger.static.lowering.state import TooMuchCode
+from gradledger.static.lowering.state import MOST_STATEMENTS, TooMuchCode
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Optimizer, Thing
-from gradledger.static.program import Do, Loop, Program
+from gradledger.static.program import Program
 from gradledger.static.project import DEPOSITS, DOES, Module, Project
 
 TORCH = re.compile(
-    r"(?:^|[\r\n])[ \t]*(?:import|from)[ \t]+(?:torch|pytorch_lightning|lightning|accelerate|deepspeed|apex|"
-    r"transformers|fastai|ignite)|\bimport[ \t]+\*"
+    r"(?:^|[\r\n])[ \t]*(?:import|from)[ \t]+(?:torch|pytorch_lightning|lightning|accelerate|"
+    r"deepspeed|apex|transformers|fastai|ignite)|\bimport[ \t]+\*"
 )
 """Other libraries have gradients too, with other laws."""
 
@@ -163,9 +162,11 @@ class _Roots:
         )
         for name in order:
             method = found[name]
-            if id(method.node) in self._done or method.module is not self._module:
-                if method.module is self._module or not _overridden_calls(texts[name], cls):
-                    continue
+            inherited = method.module is not self._module
+            if inherited and not _overridden_calls(texts[name], cls):
+                continue  # the file of the base is the place to say it
+            if not inherited and id(method.node) in self._done:
+                continue
             if name in hooks or walk.keeps_cycle(replace(method, bound=Thing("self", cls=cls))):
                 yield self._method(cls, method, name)
 
@@ -209,15 +210,13 @@ class _Roots:
         """A walk that knows what the script has made; what it did to it is past."""
         walk = self._walk()
         walk.store = dict(self._top.store)
-        walk.scopes.update(
-            {id: scope for id, scope in self._top.scopes.items() if id != ""}
-        )
+        walk.scopes.update({id: scope for id, scope in self._top.scopes.items() if id != ""})
         walk._scope_count = self._top._scope_count
         walk.optimizers = dict(self._top.optimizers)
         _come_from_outside(walk)
         return walk
 
-    def _followed(self, walk: Walk, what: str, node: ast.AST, write) -> Root:  # type: ignore[no-untyped-def]
+    def _followed(self, walk: Walk, what: str, node: ast.AST, write: Callable[[], None]) -> Root:
         at = walk.at(node)
         why = ""
         walk.most_statements = min(walk.most_statements, self._left)
@@ -226,6 +225,8 @@ class _Roots:
             program = walk.block(write)
         except TooMuchCode as error:
             why = str(error)
+            # Behind its other roots there is likely the same: one more try, and no more.
+            self._left = min(self._left, 2 * MOST_STATEMENTS)
         except RecursionError:
             why = "it is nested too deeply"
         self._done |= walk.inlined

@@ -12,11 +12,39 @@ if TYPE_CHECKING:
 
 Shape = tuple[int, ...]
 
-CREATORS = frozenset("randn rand zeros ones randint empty full arange linspace randperm".split())
-DATASETS = frozenset("TensorDataset".split())
+CREATORS = frozenset(
+    ["randn", "rand", "zeros", "ones", "randint", "empty", "full", "arange", "linspace", "randperm"]
+)
+DATASETS = frozenset(["TensorDataset"])
 SAME = frozenset(
-    "sum mean long float int bool argmax repeat_ clone detach to cuda double unsqueeze squeeze"
-    " sign abs exp log relu sigmoid tanh flatten_ type view_ half".split()
+    [
+        "sum",
+        "mean",
+        "long",
+        "float",
+        "int",
+        "bool",
+        "argmax",
+        "repeat_",
+        "clone",
+        "detach",
+        "to",
+        "cuda",
+        "double",
+        "unsqueeze",
+        "squeeze",
+        "sign",
+        "abs",
+        "exp",
+        "log",
+        "relu",
+        "sigmoid",
+        "tanh",
+        "flatten_",
+        "type",
+        "view_",
+        "half",
+    ]
 )
 """Methods that keep the number of rows."""
 

@@ -26,7 +26,7 @@ from gradledger.static.lowering.values import (
 from gradledger.static.program import Do, Forget, Program
 from gradledger.static.project import Module, Project
 
-MOST_STATEMENTS = 3_000
+MOST_STATEMENTS = 2_500
 """So many are walked for one root: what takes more is unknown."""
 
 DEEPEST = 14
@@ -295,6 +295,8 @@ class State:
         return then, orelse
 
     def _note_joined_optimizers(self) -> None:
+        if not self.optimizers:
+            return
         for value in self.store.values():
             if isinstance(value, Optimizer) and value.name:
                 known = self.optimizers.get(value.name)

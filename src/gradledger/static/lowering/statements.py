@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
+from typing import Any, Literal
 
 from gradledger.ledger.events import Batch, EpochEnd, Fault, Keep, Schedule
 from gradledger.ledger.values import replace
@@ -34,8 +35,8 @@ from gradledger.static.lowering.joining import joined
 from gradledger.static.lowering.roles import backwarded
 from gradledger.static.lowering.state import LoopState
 from gradledger.static.lowering.values import (
-    NONE,
     NO_KEYS,
+    NONE,
     PLAIN,
     UNKNOWN,
     Constant,
@@ -141,8 +142,10 @@ class Statements(Conditions):
             return False
         if isinstance(node, ast.Assign) and isinstance(target, ast.Name):
             return False  # a new value for a name, no update of what it stood for
-        base = target.value if isinstance(target, ast.Attribute) and target.attr == "data" else (
-            target
+        base = (
+            target.value
+            if isinstance(target, ast.Attribute) and target.attr == "data"
+            else (target)
         )
         if isinstance(base, ast.Subscript):
             base = base.value
@@ -317,7 +320,8 @@ class Statements(Conditions):
         factor = None
         if isinstance(value, Constant) and isinstance(value.value, int | float) and value.value:
             factor = {"*": value.value, "/": 1 / value.value}.get(operator_of(node))
-        kind = "scale" if operator_of(node) in ("*", "/") else "change"
+        scaled = operator_of(node) in ("*", "/")
+        kind: Literal["scale", "change"] = "scale" if scaled else "change"
         self.emit(Edits(self.at(node), *named_by(owner), kind, factor))
 
     def expression(self, node: ast.Expr) -> None:
@@ -356,15 +360,15 @@ class Statements(Conditions):
         self._choose(node, asked)
 
     def _choose(self, node: ast.If, asked: Condition) -> None:
-        guard = bool(GUARD.search(ast.unparse(node.test)))
+        guard = bool(GUARD.search(self.spelled(node.test)))
         flush = any(isinstance(i, ast.Mod) for i in ast.walk(node.test)) and (
             not counts_rounds(asked)
         )
-        if (guard or flush) and not node.orelse and STEPS.search(self.scope.module.text(node)):
+        means_to_step = not node.orelse and not isinstance(node.body[-1], LEAVING)
+        if (guard or flush) and means_to_step and STEPS.search(self.scope.module.text(node)):
             # Who looks whether a gradient is finite, or whether a window is left, means to step.
-            if not isinstance(node.body[-1], LEAVING):
-                self.run(node.body)
-                return
+            self.run(node.body)
+            return
 
         def body(statements: list[ast.stmt]) -> Callable[[], None]:
             def write() -> None:
@@ -497,9 +501,7 @@ class Statements(Conditions):
         """`with accelerator.accumulate(model)`."""
         raise NotImplementedError
 
-    def _apex(
-        self, call: ast.Call, item: ast.withitem, after: list[Callable[[], None]]
-    ) -> None:
+    def _apex(self, call: ast.Call, item: ast.withitem, after: list[Callable[[], None]]) -> None:
         """`with amp.scale_loss(loss, optimizer) as scaled`: unscaled again at its end."""
         raise NotImplementedError
 
@@ -599,7 +601,7 @@ class Statements(Conditions):
         self._once(node.body)
         return True
 
-    def _one_of(self, parameters: Parameters, node: ast.For) -> Known:
+    def _one_of(self, parameters: Parameters, node: ast.For | ast.AsyncFor) -> Known:
         if isinstance(node.target, ast.Tuple) and len(node.target.elts) == 2:
             return Items((PLAIN, parameters))
         return parameters
@@ -617,7 +619,8 @@ class Statements(Conditions):
     def _unrolled(self, node: ast.For | ast.AsyncFor, items: Items) -> None:
         single = len(items.values) == 1 and isinstance(items.values[0], Items)
         over_parameters = single and any(
-            isinstance(v, Parameters) for v in items.values[0].values  # type: ignore[union-attr]
+            isinstance(v, Parameters)
+            for v in items.values[0].values  # type: ignore[union-attr]
         )
         partly, self.partly = self.partly, False
         self.in_parameters += over_parameters
@@ -743,6 +746,7 @@ class Statements(Conditions):
         loop = LoopState(id)
         self.loops.append(loop)
         try:
+
             def write() -> None:
                 self._start_counters(node, loop)
                 enter(loop)
@@ -758,9 +762,11 @@ class Statements(Conditions):
         if not COUNTS.search(self.scope.module.text(node)):
             return
         for statement in node.body:
-            for inner in ast.walk(statement) if not isinstance(
-                statement, ast.FunctionDef | ast.ClassDef
-            ) else ():
+            for inner in (
+                ast.walk(statement)
+                if not isinstance(statement, ast.FunctionDef | ast.ClassDef)
+                else ()
+            ):
                 if not isinstance(inner, ast.AugAssign) or not isinstance(inner.op, ast.Add):
                     continue
                 if not (isinstance(inner.value, ast.Constant) and inner.value.value == 1):
@@ -802,15 +808,13 @@ class Statements(Conditions):
                 again[full] = left
         return again
 
-    def _hand_on(
-        self, loop: LoopState, again: dict[str, Known], node: ast.AST
-    ) -> None:
+    def _hand_on(self, loop: LoopState, again: dict[str, Known], node: ast.AST) -> None:
         """States that go into the next round with their graph."""
         for full in again:
             new = self.store.get(full)
             if isinstance(new, Thing) and new.sure and not new.plain and not new.kept:
                 at = loop.assigned.get(full)
-                if at is not None and at in new.carried or at is not None:
+                if (at is not None and at in new.carried) or at is not None:
                     self.emit(Keep(at, "state", walked=True))
 
     def _write_loop(
@@ -834,8 +838,11 @@ class Statements(Conditions):
             if group.startswith("rounds of"):
                 own = True
                 self.out += [Forget(starts), Forget(ends)]
-        draws = data or len(self.loops) == 0 or bool(loop.windows) or (
-            DRAWS.search(self.scope.module.text(node)) is not None
+        draws = (
+            data
+            or len(self.loops) == 0
+            or bool(loop.windows)
+            or (DRAWS.search(self.scope.module.text(node)) is not None)
         )
         if draws:
             self.block_at(start, Batch(self.at(node)))
@@ -889,9 +896,7 @@ def _without_strange_schedules(then: Program, orelse: Program) -> tuple[Program,
     stepping = [holds(then, Spends), holds(orelse, Spends)]
     if stepping[0] == stepping[1] or not holds(orelse if stepping[0] else then, Schedule):
         return then, orelse
-    return (
-        (then, without(orelse, Schedule)) if stepping[0] else (without(then, Schedule), orelse)
-    )
+    return (then, without(orelse, Schedule)) if stepping[0] else (without(then, Schedule), orelse)
 
 
 def _loaded(target: ast.expr) -> ast.expr:
@@ -935,8 +940,10 @@ def _counter(node: ast.For | ast.AsyncFor, walk: Statements) -> tuple[int, bool]
         return None
     name = _manager_name(call)
     if name == "enumerate" and isinstance(node.target, ast.Tuple):
-        given = call.args[1] if len(call.args) > 1 else next(
-            (k.value for k in call.keywords if k.arg == "start"), None
+        given = (
+            call.args[1]
+            if len(call.args) > 1
+            else next((k.value for k in call.keywords if k.arg == "start"), None)
         )
         value = walk.eval(given) if given is not None else Constant.of(0)
         start = value.value if isinstance(value, Constant) else None
@@ -984,7 +991,7 @@ def _ACCUMULATES(text: str) -> bool:  # noqa: N802
     )
 
 
-_WALK = {
+_WALK: dict[type[ast.stmt], Callable[[Any, Any], None]] = {
     ast.Assign: Statements.assignment,
     ast.AnnAssign: Statements.annotated,
     ast.AugAssign: Statements.augmented,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 from gradledger.ledger.events import UNKNOWN_WEIGHT, Weight
 from gradledger.ledger.places import Place
@@ -193,22 +193,22 @@ class ClassDef(Value):
         return id(self.node)
 
 
-Known = Union[
-    Thing,
-    Constant,
-    Count,
-    Flag,
-    Parameters,
-    Gradients,
-    Optimizer,
-    Scaler,
-    Scheduler,
-    Items,
-    External,
-    Imported,
-    FunctionDef,
-    ClassDef,
-]
+Known = (
+    Thing
+    | Constant
+    | Count
+    | Flag
+    | Parameters
+    | Gradients
+    | Optimizer
+    | Scaler
+    | Scheduler
+    | Items
+    | External
+    | Imported
+    | FunctionDef
+    | ClassDef
+)
 
 
 def reach_of(value: Known) -> Keys:
