@@ -252,18 +252,18 @@ class Binding:
 
     # Which cells
 
-    def _reached(self, reach: Keys) -> tuple[CellNames, CellNames]:
+    def _reached(self, reach: Keys, perhaps: Keys) -> tuple[CellNames, CellNames]:
         """The cells that a backward surely reaches, and those that it may."""
         leaves = frozenset(
             c for c in self._leaves if any(_within(r, c) or _within(c, r) for r in reach)
         )
-        if leaves and reach == leaves:
+        if leaves and reach == leaves and not perhaps:
             return leaves, NO_CELLS
-        sure, maybe = self._reached_owned(reach)
+        sure, maybe = self._reached_owned(reach, perhaps)
         strays = frozenset(c for c in self._strays if any(_within(r, c) for r in reach))
         return sure | leaves | strays, maybe
 
-    def _reached_owned(self, reach: Keys) -> tuple[CellNames, CellNames]:
+    def _reached_owned(self, reach: Keys, perhaps: Keys) -> tuple[CellNames, CellNames]:
         if self._single:
             # One model may be made of others, by ways that nobody can trace.
             return self._cells, NO_CELLS
@@ -271,7 +271,9 @@ class Binding:
         for cell in self._cells - self._unknown:
             if any(_within(r, cell) for r in reach):
                 sure.add(cell)
-            elif any(_within(cell, r) or self._held(cell, r) for r in reach):
+            elif any(_within(cell, r) or self._held(cell, r) for r in reach | perhaps):
+                maybe.add(cell)
+            elif any(_within(r, cell) for r in perhaps):
                 maybe.add(cell)
         maybe |= self._unknown
         if len({n for n, cells in self._owned.items() if cells & maybe}) == 1 and not sure:
@@ -386,11 +388,7 @@ class Binding:
         return bool(self._unknown)
 
     def _deposit(self, event: Deposits) -> Program:
-        sure, maybe = self._reached(event.keys)
-        if event.maybe and not self._single:
-            maybe |= frozenset(
-                c for c in self._cells - sure if any(_within(m, c) for m in event.maybe)
-            )
+        sure, maybe = self._reached(event.keys, event.maybe)
         frozen = frozenset(
             c for c in self._cells | self._strays if any(_within(c, k) for k in event.frozen)
         )

@@ -589,6 +589,9 @@ class Calls(Inlining):
         self.watch_strangers(thing.key, thing, arguments, node)
         model = self.is_model(thing.key) or thing.built.startswith("torch.nn.")
         made = self.computed(thing, *arguments.values(), sure=False)
+        if not made.plain:
+            reach = made.reach | reach_of(thing)
+            made = replace(made, reach=reach, maybe=made.maybe - reach)
         if thing.cls is not None and not made.plain:
             made = replace(made, reach=made.reach | self.keys_named(thing))
             losses = self._losses_of(thing, arguments, made, node)

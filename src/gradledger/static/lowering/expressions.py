@@ -492,9 +492,15 @@ class Expressions(State):
         things = [v for v in values if isinstance(v, Thing) and not v.plain]
         if all(map(is_plain, values)):
             return PLAIN
+        reach = NO_KEYS.union(*map(_graph_of, values))
+        maybe = NO_KEYS.union(*(t.maybe for t in things))
+        if not sure:
+            # What code out of sight does with an object, a model among them, nobody knows.
+            surely = NO_KEYS.union(*(_graph_of(v) for v in values if not _is_object(v)))
+            reach, maybe = surely, maybe | (reach - surely)
         return Thing(
-            reach=NO_KEYS.union(*map(_graph_of, values)),
-            maybe=NO_KEYS.union(*(t.maybe for t in things)),
+            reach=reach,
+            maybe=maybe,
             scaler=next((t.scaler for t in things if t.scaler), None),
             kept=frozenset().union(*map(kept_in, values)),
             carried=frozenset().union(*map(carried_by, values)) if sure else frozenset(),
@@ -703,6 +709,14 @@ def _named_by(parameters: Parameters) -> tuple[Keys, str, bool]:
 
 
 named_by = _named_by
+
+
+def _is_object(value: Known) -> bool:
+    """Is it a thing that holds others, and no tensor that was computed?"""
+    if not isinstance(value, Thing) or value.leaf:
+        return False
+    made = value.built.rpartition(".")[2][:1].isupper()
+    return value.cls is not None or made or not value.reach
 
 
 def _graph_of(value: Known) -> Keys:
