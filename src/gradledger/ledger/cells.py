@@ -8,6 +8,7 @@ deposits of one kind are counted (`holding.count`), and the count may saturate (
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from operator import itemgetter
 
 from gradledger.ledger.events import UNKNOWN_WEIGHT, Traits, Weight
 from gradledger.ledger.places import Place
@@ -203,11 +204,14 @@ class Cell(Value):
         return replace(self, holdings=held if len(held) < 2 else tuple(_add_up(held, counting)))
 
 
+_ALL_BUT_COUNTS = itemgetter(*(f for f in Holding.fields if f not in ("count", "batches")))
+
+
 def _add_up(holdings: Iterable[Holding], counting: Counting) -> Iterator[Holding]:
     """Add up holdings that differ in nothing but their counts, in order of the first of each."""
-    like: dict[Holding, Holding] = {}
+    like: dict[object, Holding] = {}
     for holding in holdings:
-        kind = replace(holding, count=0, batches=0)
+        kind = _ALL_BUT_COUNTS(holding.__dict__)
         so_far = like.get(kind)
         if so_far is not None:
             holding = replace(

@@ -22,6 +22,7 @@ STOPS = frozenset(rule.code for rule in CATALOGUE if rule.stops)
 SEEN = frozenset(rule.code for rule in CATALOGUE if rule.seen_by.by_check)
 
 TOO_DEEP = "it is nested too deeply"
+TOO_MANY = "there are too many paths through it"
 
 OF_ABSENCE = frozenset({"GL202", "GL501"})
 """With several optimizers, nobody can be sure that a backward did not reach one of them."""
@@ -45,9 +46,13 @@ def check_source(source: Source, project: Project) -> Checked:
     found: list[Finding] = []
     unknown: list[Unknown] = []
     followed = 0
+    most = MOST_OUTCOMES
     try:
         for root in roots(project, module):
-            findings, why = _judged(root)
+            findings, why = _judged(root, most)
+            if why == TOO_MANY:
+                # Its neighbours are likely no better, and tests come by the dozen.
+                most = MOST_OUTCOMES // 3
             found += findings
             if why:
                 unknown.append(Unknown(root.at.path, root.at.line, root.what, why))
@@ -57,7 +62,7 @@ def check_source(source: Source, project: Project) -> Checked:
     return Checked(_once_each(found), tuple(unknown), followed)
 
 
-def _judged(root: Root) -> tuple[tuple[Finding, ...], str | None]:
+def _judged(root: Root, most: int) -> tuple[tuple[Finding, ...], str | None]:
     """The findings of a root, and why it is unknown; None where it has no gradients."""
     if root.program is None:
         return (), root.why
@@ -75,25 +80,25 @@ def _judged(root: Root) -> tuple[tuple[Finding, ...], str | None]:
     except TooManyOwners:
         return (), "it has too many optimizers whose parameters are not known"
     try:
-        findings = _findings(program, binding.options)
+        findings = _findings(program, binding.options, most)
     except RecursionError:
         return (), TOO_DEEP
     except TooManyPaths:
         less = essential(program)
         if less == program:
-            return (), "there are too many paths through it"
+            return (), TOO_MANY
         try:
-            findings = _findings(less, binding.options)
+            findings = _findings(less, binding.options, most)
         except TooManyPaths:
-            return (), "there are too many paths through it"
+            return (), TOO_MANY
     why = root.unknown[0][1] if root.unknown else ""
     seen = SEEN if binding.sees_all else SEEN - OF_ABSENCE
     return tuple(f for f in findings if f.rule in seen), why
 
 
-def _findings(program: Program, options: set[str]) -> tuple[Finding, ...]:
+def _findings(program: Program, options: set[str], most: int) -> tuple[Finding, ...]:
     interpreter = Interpreter(
-        judge, stops=STOPS, most_visits=MOST_VISITS, most_outcomes=MOST_OUTCOMES
+        judge, stops=STOPS, most_visits=MOST_VISITS, most_outcomes=most
     )
     interpreter.run(program)
     return interpreter.findings(YIELDS_TO, options=options)

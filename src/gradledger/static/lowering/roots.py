@@ -6,7 +6,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
@@ -77,6 +77,8 @@ class _Roots:
         self._known = Knowledge()
         self._left = MOST_IN_A_FILE
         self._done: set[int] = set()
+        self._made: dict[int, dict[str, Any]] = {}
+        """By class, what is known once its `__init__` has run."""
         self._top = self._walk()
 
     def _walk(self) -> Walk:
@@ -176,13 +178,7 @@ class _Roots:
         walk.store["self"] = thing
 
         def write() -> None:
-            outer, walk.out = walk.out, []
-            init = walk.method(cls, "__init__")
-            if init is not None:
-                bound = replace(init, bound=thing)
-                walk.call_function(bound, Arguments(), init.node, root=True)
-            walk.out = outer
-            _come_from_outside(walk)
+            self._make(walk, thing, cls)
             bound = replace(method, bound=thing)
             if name == "training_step" and walk.is_lightning(thing):
                 walk.repeat(
@@ -196,6 +192,21 @@ class _Roots:
                 walk.call_function(bound, Arguments(), method.node, root=True)
 
         return self._followed(walk, f"{cls.node.name}.{name}()", method.node, write)
+
+    def _make(self, walk: Walk, thing: Thing, cls: ClassDef) -> None:
+        """Makes the object that a method is called on; for all methods of a class, once."""
+        made = self._made.get(id(cls.node))
+        if made is not None:
+            walk.go_on_from(made)
+            return
+        outer, walk.out = walk.out, []
+        init = walk.method(cls, "__init__")
+        if init is not None:
+            bound = replace(init, bound=thing)
+            walk.call_function(bound, Arguments(), init.node, root=True)
+        walk.out = outer
+        _come_from_outside(walk)
+        self._made[id(cls.node)] = walk.knows()
 
     def _batches_fitted(self) -> int | None:
         """How many batches the loader has that a Trainer is given, if that stands in the source."""

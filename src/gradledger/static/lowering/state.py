@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from gradledger.errors import GradledgerError
 from gradledger.ledger.events import Event
@@ -132,6 +133,20 @@ class State:
         """How many loops over parameters this is inside of."""
         self.partly = False
         """Inside of one, and of a condition on the single parameter."""
+
+    # All of it
+
+    def knows(self) -> dict[str, Any]:
+        """What is known now, for another walk to go on from."""
+        return {
+            name: _copied(value) for name, value in vars(self).items() if name not in _A_WALKS_OWN
+        }
+
+    def go_on_from(self, known: dict[str, Any]) -> None:
+        """Knows what another walk did, as if this one had walked there."""
+        root = self.scopes[""]
+        vars(self).update({name: _copied(value) for name, value in known.items()})
+        self.scopes[""] = root
 
     # Where
 
@@ -302,6 +317,19 @@ class State:
                 known = self.optimizers.get(value.name)
                 if known is not None and known.keys != value.keys:
                     self.optimizers[value.name] = replace(known, keys=value.keys)
+
+
+_A_WALKS_OWN = frozenset({"known", "most_statements", "out", "project", "scope"})
+
+
+def _copied(value: object) -> object:
+    match value:
+        case dict():
+            return {k: set(v) if isinstance(v, set) else v for k, v in value.items()}
+        case list() | set():
+            return value.copy()
+        case _:
+            return value
 
 
 def _leaves(program: Program) -> bool:

@@ -197,7 +197,8 @@ class Statements(Conditions):
             if gone and self.loops:
                 self.release(gone, target)
         short = shown.rpartition(".")[2]
-        if isinstance(value, Thing) and short in self.backwarded() and value.reach:
+        known = isinstance(value, Thing) and bool(value.reach or value.maybe)
+        if known and short in self.backwarded():
             value = replace(value, sure=True)
         self.bind(full, value, target, shown)
 
