@@ -97,9 +97,7 @@ def _judged(root: Root, most: int) -> tuple[tuple[Finding, ...], str | None]:
 
 
 def _findings(program: Program, options: set[str], most: int) -> tuple[Finding, ...]:
-    interpreter = Interpreter(
-        judge, stops=STOPS, most_visits=MOST_VISITS, most_outcomes=most
-    )
+    interpreter = Interpreter(judge, stops=STOPS, most_visits=MOST_VISITS, most_outcomes=most)
     interpreter.run(program)
     return interpreter.findings(YIELDS_TO, options=options)
 

@@ -268,9 +268,7 @@ SMALL = 16
 """Lines of a function that is worth a look for no other reason."""
 
 SUPER_CALLS = re.compile(r"super\([^)]*\)\.(\w+)\(")
-DEPOSITS = re.compile(
-    r"(?<!def )\b(?:manual_)?backward\(|accumulate_grad|gradient_accumulation"
-)
+DEPOSITS = re.compile(r"(?<!def )\b(?:manual_)?backward\(|accumulate_grad|gradient_accumulation")
 """Words without which a function makes no deposit. To define a backward is not to call one."""
 
 ATTRIBUTES = re.compile(r"self\.(\w+)\s*(?::[^=\n]+)?=(?!=)")

@@ -63,7 +63,7 @@ class Words:
 
 
 def says(text: str, pattern: re.Pattern[str]) -> bool:
-    """Does the pattern match on a line of code? Many libraries say `backward()` in examples alone."""
+    """Does the pattern match on a line of code? Libraries show `backward()` in examples, too."""
     for match in pattern.finditer(text):
         start = text.rfind("\n", 0, match.start()) + 1
         if not text[start : match.start()].lstrip().startswith((">>>", "...", "#")):

@@ -271,9 +271,9 @@ class Binding:
         for cell in self._cells - self._unknown:
             if any(_within(r, cell) for r in reach):
                 sure.add(cell)
-            elif any(_within(cell, r) or self._held(cell, r) for r in reach | perhaps):
-                maybe.add(cell)
-            elif any(_within(r, cell) for r in perhaps):
+            elif any(_within(cell, r) or self._held(cell, r) for r in reach | perhaps) or any(
+                _within(r, cell) for r in perhaps
+            ):
                 maybe.add(cell)
         maybe |= self._unknown
         if len({n for n, cells in self._owned.items() if cells & maybe}) == 1 and not sure:

@@ -439,7 +439,7 @@ class Calls(Inlining):
             return thing
         if name in facts.SELF_RETURNING:
             self.arguments(node)
-            return thing
+            return PLAIN if thing.sure and thing.reach and not self.grad_enabled else thing
         if name in facts.DETACHING:
             arguments = self.arguments(node)
             return PLAIN if not optimizers_in(Items(arguments.positional)) else UNKNOWN

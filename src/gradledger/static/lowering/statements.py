@@ -481,6 +481,9 @@ class Statements(Conditions):
             else:
                 self.no_sync_maybe = True
             return
+        if name == "graph" and "cuda" in ast.unparse(manager):
+            self.hooked = True  # what is captured is played again, out of sight
+            return
         if name == "enable_grad":
             self.grad_enabled = True
             return
@@ -563,6 +566,14 @@ class Statements(Conditions):
             return
         if self._over_optimizers(node, items):
             return
+        indexed = self._indexed(node.iter)
+        if isinstance(indexed, Items) and indexed.values:
+            items = Items(tuple(map(Constant.of, range(len(indexed.values)))))
+        elif indexed is not None and STEPS_OF_ITEMS.search(self.scope.module.text(node)):
+            # A collection that nobody knows: all of its optimizers are as one.
+            self.assign(node.target, UNKNOWN)
+            self._once(node.body)
+            return
         if isinstance(items, Items) and 0 < len(items.values) <= 6 and _worth_unrolling(items):
             self._unrolled(node, items)
             return
@@ -574,6 +585,15 @@ class Statements(Conditions):
 
         self.loop(node, enter, data=data, at_least=at_least, rounds=rounds)
         self.run(node.orelse)
+
+    def _indexed(self, iterable: ast.expr) -> Known | None:
+        """What `range(len(x))` counts the items of."""
+        match iterable:
+            case ast.Call(
+                func=ast.Name(id="range"), args=[ast.Call(func=ast.Name(id="len"), args=[counted])]
+            ):
+                return self.eval(counted)
+        return None
 
     def _over_optimizers(self, node: ast.For | ast.AsyncFor, items: Known) -> bool:
         """A loop over a collection of optimizers that nobody knows: all of them are as one."""
@@ -866,6 +886,7 @@ class Statements(Conditions):
 CLEARS = re.compile(r"zero_grad|\.grad\b|reset|clear")
 PIECES = re.compile(r"\.(chunk|split|tensor_split)\(")
 """Who cuts a batch into pieces has two or more."""
+STEPS_OF_ITEMS = re.compile(r"\]\.(?:step|zero_grad)\(")
 STEPS = re.compile(r"\.step\(")
 COUNTS = re.compile(r"\+=\s*1\b")
 DRAWS = re.compile(r"\bnext\(|\w*(?:batch|sample|get_data)\w*\(", re.IGNORECASE)
