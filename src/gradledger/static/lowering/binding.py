@@ -7,8 +7,6 @@ followed, the same one in every round.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gradledger.ledger.events import (
     BY_HAND,
     NO_CELLS,
@@ -30,7 +28,14 @@ from gradledger.ledger.events import (
     Update,
 )
 from gradledger.ledger.values import replace
-from gradledger.static.lowering.blocks import NOTHING, acts, conditions_in, events_in, sequence
+from gradledger.static.lowering.blocks import NOTHING, conditions_in, events_in, sequence
+from gradledger.static.lowering.dependence import (
+    asked_anew,
+    changing,
+    deciding,
+    only_left_out,
+    thrown_away,
+)
 from gradledger.static.lowering.effects import (
     Clears,
     Clips,
@@ -136,10 +141,10 @@ class Binding:
             )
         """Models that nobody owns."""
         self._program = program
-        self._thrown_away = _thrown_away(program)
+        self._thrown_away = thrown_away(program)
         """Clears by which code drops what it has just computed, and means to."""
         self._used = conditions_in(program)
-        self._deciding = _deciding(program)
+        self._deciding = deciding(program)
         """Conditions on which an event depends, and not just whether a loop goes on."""
         always = [d.frozen for d in self._deposits]
         self._never_free = frozenset(
@@ -172,12 +177,12 @@ class Binding:
     @property
     def options(self) -> set[str]:
         """Conditions that hold for a whole run."""
-        changing = _changing(self._program)
-        texts = {t for name in changing for t in self._conditions.get(name, ())} | changing
-        only_clears = _only_clears(self._program)
+        names = changing(self._program)
+        texts = {t for name in names for t in self._conditions.get(name, ())} | names
+        left_out = only_left_out(self._program)
         return {
             c
-            for c in self._used - texts - only_clears
+            for c in self._used - texts - left_out
             if " reaches " not in c and " are those " not in c
         }
 
@@ -321,7 +326,7 @@ class Binding:
                 last = last if last in self._used else None
                 first = first if first in self._used else None
                 ran_out = ran_out if ran_out in self._used else None
-                return Loop(bound, at_least, last, first, ran_out, _asked_anew(bound))
+                return Loop(bound, at_least, last, first, ran_out, asked_anew(bound))
             case Call(body, left_by):
                 return Call(self._bound(body), left_by)
             case Try(body, handler, fault):
@@ -476,115 +481,6 @@ class Binding:
             Do(Clear(event.at, cells)),
         ]
         return Branch(sequence(stepped), NOTHING, None)
-
-
-def _thrown_away(program: Program) -> set[int]:
-    """Clears outside of all loops, by identity, after which no step comes before other deposits.
-
-    A benchmark, a calibration or a probe: nobody meant to learn from it.
-    """
-    flat = [
-        e for e in _outside_loops(program) if isinstance(e, Deposits | Spends | Clears | HandsOver)
-    ]
-    found: set[int] = set()
-    for place, event in enumerate(flat):
-        if isinstance(event, Clears):
-            following = (e for e in flat[place + 1 :] if not isinstance(e, Clears))
-            if not isinstance(next(following, None), Spends):
-                found.add(id(event))
-    return found
-
-
-def _outside_loops(program: Program) -> Iterator[Event]:
-    match program:
-        case Do(event):
-            yield event
-        case Sequence(parts):
-            for part in parts:
-                yield from _outside_loops(part)
-        case Branch(then, orelse):
-            yield from _outside_loops(then)
-            yield from _outside_loops(orelse)
-        case Call(body):
-            yield from _outside_loops(body)
-        case Try(body, handler):
-            yield from _outside_loops(body)
-            yield from _outside_loops(handler)
-
-
-def _only_clears(program: Program) -> set[str]:
-    """Conditions by which somebody chose to leave out a clear or a step, and nothing else."""
-    match program:
-        case Branch(then, orelse, condition):
-            found = _only_clears(then) | _only_clears(orelse)
-            for side, other in ((then, orelse), (orelse, then)):
-                events = [e for e in events_in(side) if isinstance(e, Effect)]
-                if condition and events and not acts(other):
-                    kinds = {type(e) for e in events}
-                    if kinds & {Clears, Spends} and Deposits not in kinds:
-                        found.add(condition)
-            return found
-        case Sequence(parts):
-            return set().union(*map(_only_clears, parts))
-        case Loop(body) | Call(body):
-            return _only_clears(body)
-        case Try(body, handler):
-            return _only_clears(body) | _only_clears(handler)
-        case _:
-            return set()
-
-
-def _deciding(program: Program) -> set[str]:
-    match program:
-        case Branch(then, orelse, condition):
-            found = _deciding(then) | _deciding(orelse)
-            if condition and (
-                acts(then) or acts(orelse) or " round" in condition or "round " in condition
-            ):
-                found.add(condition)
-            return found
-        case Sequence(parts):
-            return set().union(*map(_deciding, parts))
-        case Loop(body) | Call(body):
-            return _deciding(body)
-        case Try(body, handler):
-            return _deciding(body) | _deciding(handler)
-        case _:
-            return set()
-
-
-def _asked_anew(body: Program) -> frozenset[str]:
-    """Conditions that a loop's body forgets before it asks them."""
-    anew: set[str] = set()
-    asked: set[str] = set()
-    for part in body.parts if isinstance(body, Sequence) else (body,):
-        if isinstance(part, Forget):
-            if part.condition not in asked:
-                anew.add(part.condition)
-        else:
-            asked |= conditions_in(part)
-    return frozenset(anew)
-
-
-def _changing(program: Program) -> set[str]:
-    """Names that are assigned inside of a loop, and conditions that a counter decides."""
-    match program:
-        case Forget(name):
-            return {name}
-        case Tick(starts, ends):
-            return {starts, ends}
-        case Branch(then, orelse):
-            return _changing(then) | _changing(orelse)
-        case Sequence(parts):
-            return set().union(*map(_changing, parts))
-        case Loop(body, _, last, first, ran_out):
-            return _changing(body) | {c for c in (last, first, ran_out) if c}
-        case Call(body):
-            return _changing(body)
-        case Try(body, handler):
-            return _changing(body) | _changing(handler)
-        case _:
-            return set()
 
 
 def _within(key: str, whole: str) -> bool:

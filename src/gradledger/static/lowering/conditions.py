@@ -390,3 +390,11 @@ def _changing(test: ast.Call) -> bool:
 
 
 _OPPOSITES = {"NotEq": "Eq", "IsNot": "Is", "NotIn": "In"}
+
+
+def called_name(node: ast.expr) -> str:
+    """The last name of what is called: `no_grad` of `torch.no_grad()`."""
+    func = node.func if isinstance(node, ast.Call) else node
+    if isinstance(func, ast.Call):
+        return called_name(func)
+    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")

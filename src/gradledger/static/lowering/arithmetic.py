@@ -1,0 +1,248 @@
+"""What is computed from what: arithmetic of losses, counters and parameters."""
+
+from __future__ import annotations
+
+import ast
+
+from gradledger.ledger.values import replace
+from gradledger.static.lowering.effects import Reads
+from gradledger.static.lowering.joining import join
+from gradledger.static.lowering.names import Names, named_by
+from gradledger.static.lowering.sizes import shape_of
+from gradledger.static.lowering.values import (
+    NO_KEYS,
+    PLAIN,
+    Constant,
+    Count,
+    Gradients,
+    Items,
+    Keys,
+    Known,
+    Parameters,
+    Thing,
+    carried_by,
+    is_plain,
+    kept_in,
+    reach_of,
+)
+from gradledger.static.lowering.weights import (
+    added,
+    divided,
+    multiplied,
+    operator_of,
+    weight_of,
+)
+
+
+class Arithmetic(Names):
+    """Operators."""
+
+    def used(self, node: ast.expr | None) -> Known:
+        """The same, of an operand or an argument: who takes a `.grad` has read it."""
+        value = self.eval(node)
+        if isinstance(value, Gradients) and node is not None:
+            self.emit(Reads(self.at(node), *named_by(value.of)))
+            return PLAIN
+        return value
+
+    def flag(self, test: ast.expr) -> Known | None:
+        """A condition as a value: a truth that is known, or one about windows and rounds."""
+        raise NotImplementedError
+
+    def answer(self, test: ast.expr) -> bool | None:
+        """Whether a condition is surely true or false; None where that is not known."""
+        raise NotImplementedError
+
+    def binary(self, node: ast.BinOp) -> Known:
+        """Arithmetic: of counters, of parameters, of losses."""
+        left, right = self.used(node.left), self.used(node.right)
+        operator = operator_of(node)
+        counted = _counted(left, right, node)
+        if counted is not None:
+            return counted
+        if isinstance(left, Items) and isinstance(right, Items) and operator == "+":
+            return Items(left.values + right.values)
+        if isinstance(left, Parameters) and isinstance(right, Parameters):
+            return Parameters(left.keys | right.keys, left.of | right.of)
+        return self.combined(left, right, operator, node)
+
+    def combined(self, left: Known, right: Known, operator: str, node: ast.AST) -> Known:
+        """A tensor that is computed from two others."""
+        if is_plain(left) and is_plain(right):
+            shape = shape_of(left) or shape_of(right)
+            return Thing(plain=True, shape=shape) if shape else PLAIN
+        if operator == "/" and is_plain(left):
+            return PLAIN
+        weight = replace(weight_of(left), divisor=None)
+        if operator == "/" and is_plain_number(right):
+            text = ast.unparse(node.right) if isinstance(node, ast.BinOp) else _value_text(node)
+            weight = divided(weight_of(left), right, text, self.at(node))
+        elif operator == "*":
+            if is_plain_number(right):
+                weight = multiplied(weight_of(left), right, self.at(node))
+            elif is_plain_number(left):
+                weight = multiplied(weight_of(right), left, self.at(node))
+        elif operator == "+":
+            if is_plain(left):
+                weight = weight_of(right)
+            elif is_plain(right):
+                weight = weight_of(left)
+            else:
+                weight = added(weight_of(left), weight_of(right))
+        made = self.computed(left, right)
+        return replace(made, weight=weight)
+
+    def computed(self, *values: Known, sure: bool = True) -> Thing:
+        """What is computed from these: its graph leads where theirs do."""
+        if not self.grad_enabled:
+            return PLAIN
+        things = [v for v in values if isinstance(v, Thing) and not v.plain]
+        if all(map(is_plain, values)):
+            return PLAIN
+        reach = NO_KEYS.union(*map(_graph_of, values))
+        maybe = NO_KEYS.union(*(t.maybe for t in things))
+        if not sure:
+            # What code out of sight does with an object, a model among them, nobody knows.
+            surely = NO_KEYS.union(*(_graph_of(v) for v in values if not _is_object(v)))
+            reach, maybe = surely, maybe | (reach - surely)
+        return Thing(
+            reach=reach,
+            maybe=maybe,
+            scaler=next((t.scaler for t in things if t.scaler), None),
+            kept=frozenset().union(*map(kept_in, values)),
+            carried=frozenset().union(*map(carried_by, values)) if sure else frozenset(),
+            local=any(t.local for t in things),
+            depth=min((t.depth for t in things if t.reach and t.sure), default=len(self.loops)),
+            sure=sure and any(t.sure or t.leaf for t in things),
+        )
+
+    def unary(self, node: ast.UnaryOp) -> Known:
+        """`-loss` is as good a loss as any."""
+        if isinstance(node.op, ast.Not) and (flag := self.flag(node)) is not None:
+            return flag
+        value = self.used(node.operand)
+        if isinstance(value, Constant) and isinstance(node.op, ast.USub):
+            number = value.value
+            return Constant.of(-number) if isinstance(number, int | float) else PLAIN
+        if isinstance(node.op, ast.Not):
+            return PLAIN
+        return replace(value, key="", leaf=False) if isinstance(value, Thing) else value
+
+    def either(self, node: ast.IfExp) -> Known:
+        """One of two values."""
+        answer = self.answer(node.test)
+        if answer is not None:
+            return self.eval(node.body if answer else node.orelse)
+        return join(self.eval(node.body), self.eval(node.orelse))
+
+    def boolean(self, node: ast.BoolOp) -> Known:
+        """`a or b` is one of them."""
+        flag = self.flag(node)
+        if flag is not None:
+            return flag
+        values = [self.eval(value) for value in node.values]
+        value = values[0]
+        for other in values[1:]:
+            value = join(value, other)
+        return value
+
+    def comparison(self, node: ast.Compare) -> Known:
+        """A truth; to ask whether a gradient is None is not to read it."""
+        flag = self.flag(node)
+        if flag is not None:
+            return flag
+        for operand in (node.left, *node.comparators):
+            value = self.eval(operand)
+            if isinstance(value, Gradients) and not all(
+                isinstance(op, ast.Is | ast.IsNot) for op in node.ops
+            ):
+                self.emit(Reads(self.at(operand), *named_by(value.of)))
+        return PLAIN
+
+    def keys_of(self, value: Known) -> Keys:
+        """Whose parameters an optimizer gets, or are clipped."""
+        match value:
+            case Parameters():
+                return value.keys
+            case Items():
+                if "params" in value.names:
+                    # A param group: what else is in it are numbers.
+                    groups = zip(value.names, value.values, strict=False)
+                    return NO_KEYS.union(*(self.keys_of(v) for n, v in groups if n == "params"))
+                return NO_KEYS.union(*map(self.keys_of, value.values))
+            case Thing() if not value.plain:
+                if value.key and not value.reach:
+                    return frozenset({value.key})
+                return frozenset(k for k in value.reach if not _is_option(k))
+            case _:
+                return NO_KEYS
+
+
+def is_plain_number(value: Known) -> bool:
+    """Can it be a number that a loss is divided by? Unknown names are."""
+    if isinstance(value, Thing):
+        return value.plain or not value.reach
+    return is_plain(value)
+
+
+def _is_option(key: str) -> bool:
+    name = key.rpartition(":")[2].partition(".")[0]
+    return name in ("args", "cfg", "config", "opts", "conf", "hparams", "flags", "FLAGS", "params")
+
+
+def _is_object(value: Known) -> bool:
+    """Is it a thing that holds others, and no tensor that was computed?"""
+    if not isinstance(value, Thing) or value.leaf:
+        return False
+    made = value.built.rpartition(".")[2][:1].isupper()
+    return value.cls is not None or made or not value.reach
+
+
+def _graph_of(value: Known) -> Keys:
+    """Where the graph of an operand leads: a leaf is a part of it, a number is not."""
+    if isinstance(value, Thing):
+        return NO_KEYS if value.plain else reach_of(value)
+    return reach_of(value)
+
+
+def _counted(left: Known, right: Known, node: ast.BinOp) -> Known | None:
+    """A counter plus or minus a number, or a counter that runs on."""
+    if not (isinstance(left, Count) or isinstance(right, Count)):
+        if isinstance(left, Constant) and isinstance(right, Constant):
+            return _constant(left.value, right.value, node)
+        return None
+    counter, other = (left, right) if isinstance(left, Count) else (right, left)
+    if (
+        isinstance(other, Constant)
+        and isinstance(other.value, int)
+        and isinstance(node.op, ast.Add | ast.Sub)
+        and (isinstance(node.op, ast.Add) or counter is left)
+    ):
+        sign = 1 if isinstance(node.op, ast.Add) else -1
+        return Count(counter.loop, counter.plus + sign * other.value)  # type: ignore[union-attr]
+    return PLAIN if isinstance(node.op, ast.Mod) else Count("")
+
+
+def _constant(left: object, right: object, node: ast.BinOp) -> Known:
+    if not (isinstance(left, int | float) and isinstance(right, int | float)):
+        return PLAIN
+    try:
+        match node.op:
+            case ast.Add():
+                return Constant.of(left + right)
+            case ast.Sub():
+                return Constant.of(left - right)
+            case ast.Mult():
+                return Constant.of(left * right)
+            case ast.Div():
+                return Constant.of(left / right)
+            case ast.FloorDiv():
+                return Constant.of(left // right)
+    except (ArithmeticError, ValueError):
+        pass
+    return PLAIN
+
+
+def _value_text(node: ast.AST) -> str:
+    value = getattr(node, "value", None)
+    return ast.unparse(value) if isinstance(value, ast.expr) else "?"

@@ -1,0 +1,258 @@
+"""Branches, exits, `with` and `try`: the ways through a function."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+
+from gradledger.ledger.events import Fault, Schedule
+from gradledger.static.lowering.assignments import Assignments
+from gradledger.static.lowering.blocks import (
+    acts,
+    branch,
+    does,
+    holds,
+    without,
+)
+from gradledger.static.lowering.conditions import (
+    Ask,
+    Both,
+    Condition,
+    called_name,
+    counts_rounds,
+)
+from gradledger.static.lowering.effects import (
+    Deposits,
+    Excuses,
+    Spends,
+)
+from gradledger.static.lowering.joining import joined
+from gradledger.static.lowering.values import (
+    NONE,
+    UNKNOWN,
+    Constant,
+    Known,
+    Thing,
+)
+from gradledger.static.program import Leave, Program, Try
+
+CLEARS = re.compile(r"zero_grad|\.grad\b|reset|clear")
+
+STEPS = re.compile(r"\.step\(")
+
+GUARD = re.compile(
+    r"isfinite|isnan|isinf|nan\b|\binf\b|norm|overflow|skip|bad|invalid|anomal|outlier|explod|thresh|valid",
+    re.IGNORECASE,
+)
+
+LEAVING = (ast.Continue, ast.Return, ast.Break, ast.Raise)
+
+
+class Choices(Assignments):
+    """Ways to go, and ways to leave."""
+
+    def branching(self, node: ast.If) -> None:
+        """`if`."""
+        asked = self.condition(node.test)
+        if isinstance(asked, bool):
+            self.run(node.body if asked else node.orelse)
+            return
+        if self.in_parameters and not self.partly:
+            # What is done to some of the parameters is not done to all.
+            self.partly = True
+            self._choose(node, asked)
+            self.partly = False
+            return
+        self._choose(node, asked)
+
+    def _choose(self, node: ast.If, asked: Condition) -> None:
+        guard = bool(GUARD.search(self.spelled(node.test)))
+        flush = any(isinstance(i, ast.Mod) for i in ast.walk(node.test)) and (
+            not counts_rounds(asked)
+        )
+        means_to_step = not node.orelse and not isinstance(node.body[-1], LEAVING)
+        if (guard or flush) and means_to_step and STEPS.search(self.scope.module.text(node)):
+            # Who looks whether a gradient is finite, or whether a window is left, means to step.
+            self.run(node.body)
+            return
+
+        def body(statements: list[ast.stmt]) -> Callable[[], None]:
+            def write() -> None:
+                if self._gives_up(statements, guard):
+                    self.excuse(node)
+                self.run(statements)
+
+            return write
+
+        then, orelse = self.both(body(node.body), body(node.orelse))
+        then, orelse = _without_strange_schedules(then, orelse)
+        self.out.append(chosen(asked, then, orelse))
+
+    def _gives_up(self, statements: list[ast.stmt], guard: bool) -> bool:
+        """Does this branch drop gradients, and leave it at that?"""
+        if not statements or not (guard or isinstance(statements[-1], LEAVING)):
+            return False
+        return any(CLEARS.search(self.scope.module.text(s)) for s in statements)
+
+    def excuse(self, node: ast.AST) -> None:
+        """Behind a guard, or where an iteration is given up, to drop gradients is on purpose."""
+        for name in self.optimizers:
+            self.emit(Excuses(self.at(node), optimizer=name))
+
+    def matching(self, node: ast.Match) -> None:
+        """`match`: one of the cases."""
+        self.eval(node.subject)
+
+        def rest(cases: list[ast.match_case]) -> None:
+            if not cases:
+                return
+            then, orelse = self.both(lambda: self.run(cases[0].body), lambda: rest(cases[1:]))
+            self.out.append(branch(then, orelse, None))
+
+        rest(node.cases)
+
+    def returning(self, node: ast.Return) -> None:
+        """`return`."""
+        value = self.eval(node.value) if node.value is not None else NONE
+        self.returned(value, node)
+        self.scope.returned.append(value)
+        self.out.append(Leave("return"))
+
+    def returned(self, value: Known, node: ast.Return) -> None:
+        """What a framework does with what its hook returns."""
+
+    def raising(self, node: ast.Raise) -> None:
+        """`raise`."""
+        self.out.append(Leave("raise"))
+
+    def breaking(self, node: ast.Break) -> None:
+        """`break`."""
+        self.out.append(Leave("break"))
+
+    def continuing(self, node: ast.Continue) -> None:
+        """`continue`."""
+        self.out.append(Leave("continue"))
+
+    def managing(self, node: ast.With | ast.AsyncWith) -> None:
+        """`with`: what the managers change, is changed inside."""
+        grad, local, accumulating = self.grad_enabled, self.local, self.accumulating
+        maybe = self.no_sync_maybe
+        after: list[Callable[[], None]] = []
+        for item in node.items:
+            self._enter_manager(item, after)
+        self.run(node.body)
+        self.grad_enabled, self.local, self.accumulating = grad, local, accumulating
+        self.no_sync_maybe = maybe
+        if not (self.out and isinstance(self.out[-1], Leave)):
+            for leave in after:
+                leave()
+
+    def _enter_manager(self, item: ast.withitem, after: list[Callable[[], None]]) -> None:
+        manager = item.context_expr
+        name, call = called_name(manager), manager if isinstance(manager, ast.Call) else None
+        if name in ("no_grad", "inference_mode"):
+            self.grad_enabled = False
+            return
+        if name == "set_grad_enabled" and call and call.args:
+            enabled = self.condition(call.args[0])
+            if enabled is False:
+                self.grad_enabled = False
+            return
+        if name in ("no_sync", "no_backward_sync") and call:
+            enabled_value = next(
+                (self.eval(k.value) for k in call.keywords if k.arg == "enabled"), None
+            )
+            if enabled_value is None or enabled_value == Constant.of(True):
+                self.local = True
+            else:
+                self.no_sync_maybe = True
+            return
+        if name == "graph" and "cuda" in ast.unparse(manager):
+            self.hooked = True  # what is captured is played again, out of sight
+            return
+        if name == "enable_grad":
+            self.grad_enabled = True
+            return
+        if isinstance(manager, ast.IfExp) or name in ("nullcontext", "get_context", "ctx"):
+            if "sync" in ast.unparse(manager):
+                self.no_sync_maybe = True
+            return
+        if name == "scale_loss" and call and call.args:
+            self._apex(call, item, after)
+            return
+        if name == "accumulate" and call:
+            self.accumulate(call)
+            return
+        value = self.eval(manager)
+        if item.optional_vars is not None:
+            self.assign(item.optional_vars, value if isinstance(value, Thing) else UNKNOWN)
+
+    def accumulate(self, call: ast.Call) -> None:
+        """`with accelerator.accumulate(model)`."""
+        raise NotImplementedError
+
+    def _apex(self, call: ast.Call, item: ast.withitem, after: list[Callable[[], None]]) -> None:
+        """`with amp.scale_loss(loss, optimizer) as scaled`: unscaled again at its end."""
+        raise NotImplementedError
+
+    def trying(self, node: ast.Try) -> None:
+        """`try`: it may break off anywhere."""
+        if not node.handlers:
+            self.run(node.body)
+            self.run(node.orelse)
+            self.run(node.finalbody)
+            return
+        before = dict(self.store)
+
+        def attempt() -> None:
+            self.run(node.body)
+
+        def recover() -> None:
+            self.store = joined(self.store, before)
+            if any(CLEARS.search(self.scope.module.text(h)) for h in node.handlers):
+                self.excuse(node)
+            self._handlers(node.handlers)
+
+        body = self.block(attempt)
+        after = self.store
+        handler = self.block(recover)
+        self.store = joined(after, self.store)
+        fault = Fault(self.at(node.handlers[0])) if holds(body, Deposits) else None
+        if acts(body) or acts(handler) or does(body) or does(handler):
+            self.out.append(Try(body, handler, fault))
+        self.run(node.orelse)
+        self.run(node.finalbody)
+
+    def _handlers(self, handlers: list[ast.ExceptHandler]) -> None:
+        if len(handlers) == 1:
+            self.run(handlers[0].body)
+            return
+        then, orelse = self.both(
+            lambda: self.run(handlers[0].body), lambda: self._handlers(handlers[1:])
+        )
+        self.out.append(branch(then, orelse, None))
+
+
+def chosen(asked: Condition, then: Program, orelse: Program) -> Program:
+    """The program that asks, and goes one of two ways."""
+    if isinstance(asked, bool):
+        return then if asked else orelse
+    if isinstance(asked, Ask):
+        if not asked.positive:
+            then, orelse = orelse, then
+        return branch(then, orelse, asked.name)
+    assert isinstance(asked, Both)
+    first, rest = asked.parts[0], asked.parts[1:]
+    others: Condition = rest[0] if len(rest) == 1 else Both(rest, asked.all)
+    if asked.all:
+        return chosen(first, chosen(others, then, orelse), orelse)
+    return chosen(first, then, chosen(others, then, orelse))
+
+
+def _without_strange_schedules(then: Program, orelse: Program) -> tuple[Program, Program]:
+    """Where one side steps and schedules, and the other only schedules, somebody else steps."""
+    stepping = [holds(then, Spends), holds(orelse, Spends)]
+    if stepping[0] == stepping[1] or not holds(orelse if stepping[0] else then, Schedule):
+        return then, orelse
+    return (then, without(orelse, Schedule)) if stepping[0] else (without(then, Schedule), orelse)

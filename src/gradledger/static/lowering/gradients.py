@@ -1,0 +1,179 @@
+"""What is done to parameters and to their gradients, by hand or by torch."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from gradledger.ledger.events import Keep, Release
+from gradledger.ledger.values import replace
+from gradledger.static.lowering import facts
+from gradledger.static.lowering.effects import (
+    Clears,
+    Clips,
+    Edits,
+    Reads,
+    Spends,
+)
+from gradledger.static.lowering.expressions import named_by
+from gradledger.static.lowering.inlining import Arguments
+from gradledger.static.lowering.stepping import Stepping
+from gradledger.static.lowering.values import (
+    NO_KEYS,
+    PLAIN,
+    UNKNOWN,
+    Constant,
+    Gradients,
+    Items,
+    Known,
+    Optimizer,
+    Parameters,
+    Thing,
+    is_plain,
+    kept_in,
+)
+
+
+class GradientCalls(Stepping):
+    """Parameters, gradients, and lists that hold them."""
+
+    def _of_parameters(self, parameters: Parameters, name: str, node: ast.Call) -> Known:
+        arguments = self.arguments(node)
+        if name.startswith("register_post_accumulate"):
+            self.hooked = True
+            return PLAIN
+        if name == "requires_grad_":
+            self.freeze(parameters.keys, arguments.get(0, "requires_grad") or Constant.of(True))
+            return parameters
+        if name in ("backward",):
+            return PLAIN
+        if name.endswith("_") and not name.endswith("__"):
+            if self.reads_gradient(node):
+                self.emit(Spends(self.at(node), *named_by(parameters)))
+            return parameters
+        if name in ("extend", "append", "items", "values", "named_parameters", "parameters"):
+            return parameters
+        return PLAIN if name in facts.DETACHING else Thing(reach=parameters.keys, leaf=True)
+
+    def _of_gradients(self, gradients: Gradients, name: str, node: ast.Call) -> Known:
+        arguments = self.arguments(node)
+        keys, optimizer, leaf = named_by(gradients.of)
+        at = self.at(node)
+        first = arguments.get(0, "")
+        if name == "zero_" or (name == "fill_" and first in (Constant.of(0), Constant.of(0.0))):
+            needed = self._surely_made(keys)
+            if self.partly:
+                self.emit(Edits(at, keys, optimizer, leaf, "change"))
+                return gradients
+            self.emit(Clears(at, keys, optimizer, leaf, to_none=False, needed=needed))
+        elif name == "detach_":
+            pass
+        elif name in ("div_", "mul_"):
+            number = first.value if isinstance(first, Constant) else None
+            factor = None
+            if isinstance(number, int | float) and number:
+                factor = 1 / number if name == "div_" else float(number)
+            self.emit(Edits(at, keys, optimizer, leaf, "scale", factor))
+        elif name.endswith("_") and not name.endswith("__"):
+            self.emit(Edits(at, keys, optimizer, leaf, "change"))
+        elif name in ("data", "detach", "requires_grad_"):
+            return gradients
+        else:
+            self.emit(Reads(at, keys, optimizer, leaf, needed=self._surely_made(keys)))
+            return PLAIN
+        return gradients
+
+    def _surely_made(self, keys: frozenset[str]) -> bool:
+        """Does the code make all of these itself, and not ask whether they have a gradient?"""
+        if self.guarded:
+            return False
+        for key in keys:
+            made = self.store.get(key) or self.store.get(re.split(r"[.\[]", key)[0])
+            if not isinstance(made, Thing) or not (made.leaf or made.built or made.cls):
+                return False
+        return bool(keys)
+
+    def _foreach(self, name: str, node: ast.Call) -> Known:
+        """`torch._foreach_zero_(gradients)`: what is done to each, done to all at once."""
+        first = self.eval(node.args[0])
+        for argument in node.args[1:]:
+            self.eval(argument)
+        if isinstance(first, Gradients):
+            keys, optimizer, leaf = named_by(first.of)
+            if name == "_foreach_zero_":
+                self.emit(Clears(self.at(node), keys, optimizer, leaf, to_none=False))
+            else:
+                self.emit(Edits(self.at(node), keys, optimizer, leaf, "change"))
+        elif isinstance(first, Parameters) and self.reads_gradient(node):
+            self.emit(Spends(self.at(node), *named_by(first)))
+        return PLAIN
+
+    def _clip(self, arguments: Arguments, node: ast.Call) -> None:
+        for value in arguments.positional[:2]:
+            if isinstance(value, Parameters) and value.of and not value.keys:
+                self.emit(Clips(self.at(node), optimizer=min(value.of)))
+                return
+            if isinstance(value, Optimizer):
+                self.emit(Clips(self.at(node), optimizer=value.name))
+                return
+        first = arguments.get(0, "parameters")
+        keys = self.keys_of(first) if first is not None else NO_KEYS
+        self.emit(Clips(self.at(node), keys))
+
+    def _of_items(self, items: Items, name: str, node: ast.Call) -> Known:
+        arguments = self.arguments(node)
+        if name in ("append", "add") and arguments.positional:
+            self._put_into(node, arguments.positional[0])
+            return PLAIN
+        if name == "extend" and arguments.positional:
+            self._put_into(node, arguments.positional[0])
+            return PLAIN
+        if name == "clear":
+            self.release(kept_in(items), node)
+            return PLAIN
+        if name in ("values", "copy"):
+            return Items(items.values)
+        if name == "items":
+            pairs = zip(items.names, items.values, strict=False)
+            return Items(tuple(Items((Constant.of(k), v)) for k, v in pairs))
+        if name == "keys":
+            return PLAIN
+        if name in ("get", "pop") and items.names:
+            key = arguments.get(0, "")
+            for known, value in zip(items.names, items.values, strict=False):
+                if isinstance(key, Constant) and known == key.value:
+                    return value
+        if name == "pop" and items.values:
+            return items.values[-1]
+        return UNKNOWN
+
+    def _put_into(self, node: ast.Call, value: Known) -> None:
+        """A list gets one more: parameters, optimizers, losses with their graph."""
+        assert isinstance(node.func, ast.Attribute)
+        target = node.func.value
+        held = self.eval(target)
+        values = held.values if isinstance(held, Items) else ()
+        kept = self._keep(value, node, target)
+        if kept:
+            value = replace(value, kept=value.kept | kept) if isinstance(value, Thing) else value
+        if len(values) < 8 and value not in values:
+            self.rebind(target, Items((*values, value)))
+
+    def _keep(self, value: Known, node: ast.AST, target: ast.expr) -> frozenset:  # type: ignore[type-arg]
+        if not self.loops or not isinstance(value, Thing) or not value.sure or value.plain:
+            return frozenset()
+        name = value.key.rpartition(".")[2].rpartition(":")[2]
+        if name not in self.backwarded() and "loss" not in name.lower():
+            return frozenset()  # tensors are kept for many reasons; losses for their value alone
+        if value.key and any(
+            name.startswith(value.key + "[") and is_plain(held) for name, held in self.store.items()
+        ):
+            return frozenset()  # a part of it was detached
+        at = self.at(node)
+        self.emit(Keep(at, "loss"))
+        return frozenset({at})
+
+    def release(self, places: frozenset, node: ast.AST) -> None:  # type: ignore[type-arg]
+        """What was kept at these places is let go."""
+        for place in sorted(places, key=lambda p: p.sort_key):
+            self.emit(Release(self.at(node), place))

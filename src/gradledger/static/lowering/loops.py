@@ -1,0 +1,459 @@
+"""Loops: over data, over parameters, over optimizers, and the counters that close windows."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+
+from gradledger.ledger.events import Batch, EpochEnd, Keep
+from gradledger.ledger.values import replace
+from gradledger.static.lowering.blocks import (
+    acts,
+    conditions_in,
+    holds,
+    sequence,
+)
+from gradledger.static.lowering.choices import Choices
+from gradledger.static.lowering.conditions import (
+    called_name,
+)
+from gradledger.static.lowering.effects import (
+    Deposits,
+)
+from gradledger.static.lowering.facts import ITERATION_WRAPPERS
+from gradledger.static.lowering.joining import joined
+from gradledger.static.lowering.state import LoopState
+from gradledger.static.lowering.values import (
+    PLAIN,
+    UNKNOWN,
+    Constant,
+    Count,
+    Items,
+    Known,
+    Parameters,
+    Thing,
+    carried_by,
+    kept_in,
+)
+from gradledger.static.program import Branch, Call, Do, Forget, Leave, Loop, Program, Tick, Try
+
+PIECES = re.compile(r"\.(chunk|split|tensor_split)\(")
+"""Who cuts a batch into pieces has two or more."""
+
+STEPS_OF_ITEMS = re.compile(r"\]\.(?:step|zero_grad)\(")
+
+COUNTS = re.compile(r"\+=\s*1\b")
+
+DRAWS = re.compile(r"\bnext\(|\w*(?:batch|sample|get_data)\w*\(", re.IGNORECASE)
+
+
+class Loops(Choices):
+    """`for` and `while`."""
+
+    def iterating(self, node: ast.For | ast.AsyncFor) -> None:
+        """`for`."""
+        self.rounds = None
+        items = self.items_of(node.iter)
+        rounds = self.rounds
+        if isinstance(items, Parameters):
+            # What is done to any one of them is done to all.
+            self.assign(node.target, self._one_of(items, node))
+            guarded, partly = self.guarded, self.partly
+            self.partly, self.in_parameters = False, self.in_parameters + 1
+            self._once(node.body)
+            self.guarded, self.partly = guarded, partly
+            self.in_parameters -= 1
+            return
+        if self._over_optimizers(node, items):
+            return
+        indexed = self._indexed(node.iter)
+        if isinstance(indexed, Items) and indexed.values:
+            items = Items(tuple(map(Constant.of, range(len(indexed.values)))))
+        elif indexed is not None and STEPS_OF_ITEMS.search(self.scope.module.text(node)):
+            # A collection that nobody knows: all of its optimizers are as one.
+            self.assign(node.target, UNKNOWN)
+            self._once(node.body)
+            return
+        if isinstance(items, Items) and 0 < len(items.values) <= 6 and _worth_unrolling(items):
+            self._unrolled(node, items)
+            return
+        at_least = self._at_least(node)
+        data = not _is_range(node.iter)
+
+        def enter(loop: LoopState) -> None:
+            self._bind_target(node, items, loop)
+
+        self.loop(node, enter, data=data, at_least=at_least, rounds=rounds)
+        self.run(node.orelse)
+
+    def _indexed(self, iterable: ast.expr) -> Known | None:
+        """What `range(len(x))` counts the items of."""
+        match iterable:
+            case ast.Call(
+                func=ast.Name(id="range"), args=[ast.Call(func=ast.Name(id="len"), args=[counted])]
+            ):
+                return self.eval(counted)
+        return None
+
+    def _over_optimizers(self, node: ast.For | ast.AsyncFor, items: Known) -> bool:
+        """A loop over a collection of optimizers that nobody knows: all of them are as one."""
+        if isinstance(items, Items) and items.values:
+            return False
+        target = node.target.elts[-1] if isinstance(node.target, ast.Tuple) else node.target
+        if not isinstance(target, ast.Name):
+            return False
+        uses = self.uses()
+        if uses.role(target.id) not in ("optimizer", "scheduler") or not uses.steps(target.id):
+            return False
+        collection = node.iter
+        while isinstance(collection, ast.Call):
+            inner = collection.func
+            if isinstance(inner, ast.Attribute) and not collection.args:
+                collection = inner.value  # `optimizers.values()`
+            elif collection.args:
+                collection = collection.args[0]  # `enumerate(optimizers)`
+            else:
+                return False
+        value = self.eval_quietly(collection)
+        key = value.key if isinstance(value, Thing) and value.key else ast.unparse(collection)
+        self.assign(node.target, UNKNOWN)
+        known = self.store.get(f"{key}[*]")
+        self.store[self.full_name(target.id)] = known or Thing(f"{key}[*]")
+        self._once(node.body)
+        return True
+
+    def _one_of(self, parameters: Parameters, node: ast.For | ast.AsyncFor) -> Known:
+        if isinstance(node.target, ast.Tuple) and len(node.target.elts) == 2:
+            return Items((PLAIN, parameters))
+        return parameters
+
+    def _once(self, body: list[ast.stmt]) -> None:
+        """A body that is as good as done once; its own exits end there."""
+        self._write_once(self.block(lambda: self.run(body)))
+
+    def _write_once(self, block: Program) -> None:
+        """What is done once, although the text says that it is a loop: its exits end there."""
+        if acts(block):
+            inside = Call(block, "continue") if _leaves_loop(block) else block
+            self.out.append(Call(inside, "break") if _leaves_loop(block) else block)
+
+    def _unrolled(self, node: ast.For | ast.AsyncFor, items: Items) -> None:
+        single = len(items.values) == 1 and isinstance(items.values[0], Items)
+        over_parameters = single and any(
+            isinstance(v, Parameters)
+            for v in items.values[0].values  # type: ignore[union-attr]
+        )
+        partly, self.partly = self.partly, False
+        self.in_parameters += over_parameters
+
+        def rest(values: tuple[Known, ...]) -> None:
+            for value in values:
+                self.assign(node.target, value)
+                block = self.block(lambda: self.run(node.body))
+                self.out.append(Call(block, "continue") if _leaves_loop(block) else block)
+
+        self._write_once(self.block(lambda: rest(items.values)))
+        self.in_parameters -= over_parameters
+        self.partly = partly
+
+    def _at_least(self, node: ast.For | ast.AsyncFor) -> int:
+        """A loop over a known or an accumulating number of rounds."""
+        if _is_range(node.iter) and isinstance(node.iter, ast.Call) and node.iter.args:
+            bound = node.iter.args[-1 if len(node.iter.args) < 3 else 1]
+            value = self.eval(bound)
+            if isinstance(value, Constant) and isinstance(value.value, int):
+                return min(max(value.value, 0), 2)
+            if _accumulates(ast.unparse(bound)):
+                return 2
+        return 2 if PIECES.search(ast.unparse(node.iter)) else 0
+
+    def _bind_target(self, node: ast.For | ast.AsyncFor, items: Known, loop: LoopState) -> None:
+        element: Known = UNKNOWN if not isinstance(items, Thing | Count) else items
+        if isinstance(items, Items):
+            element = UNKNOWN
+        counter = _counter(node, self)
+        if counter is not None:
+            start, simple = counter
+            count = Count(loop.id, start)
+            if simple:
+                self.assign(node.target, count)
+                return
+            assert isinstance(node.target, ast.Tuple)
+            self.assign(node.target.elts[0], count)
+            for target in node.target.elts[1:]:
+                self.assign(target, element)
+            return
+        self.assign(node.target, element)
+
+    def items_of(self, node: ast.expr) -> Known:
+        """What a loop over this goes through."""
+        if isinstance(node, ast.Call):
+            name = called_name(node)
+            if name in ITERATION_WRAPPERS and node.args:
+                inner = [self.items_of(a) for a in node.args if not isinstance(a, ast.Constant)]
+                if name == "zip" and any(isinstance(i, Parameters) for i in inner):
+                    return Items((Items(tuple(inner)),))
+                if name == "zip" and len(inner) > 1:
+                    if all(isinstance(i, Items) for i in inner):
+                        rows = zip(*(i.values for i in inner), strict=False)  # type: ignore[union-attr]
+                        return Items(tuple(Items(row) for row in rows))
+                    return PLAIN
+                if name == "enumerate" and inner and isinstance(inner[0], Items):
+                    pairs = enumerate(inner[0].values)
+                    return Items(tuple(Items((Constant.of(i), v)) for i, v in pairs))
+                return inner[0] if inner else PLAIN
+            if name in ("range", "trange", "count"):
+                values = [self.eval(argument) for argument in node.args]
+                if len(values) == 1 and isinstance(values[0], Constant):
+                    known = values[0].value
+                    self.rounds = known if isinstance(known, int) else None
+                return PLAIN
+        value = self.eval(node)
+        if isinstance(value, Thing) and value.shape:
+            self.rounds = value.shape[0]
+        match value:
+            case Items():
+                return Items(tuple(Constant.of(n) for n in value.names)) if value.names else value
+            case Parameters():
+                return value
+            case Thing():
+                if value.kept or (value.reach and value.sure):
+                    return replace(value, key="", leaf=False)
+                role = self.uses().role(value.key) if value.key else None
+                if role in ("optimizer", "scaler", "scheduler", "model"):
+                    return replace(value, key=f"{value.key}[*]")
+                return PLAIN
+            case _:
+                return PLAIN
+
+    def repeating(self, node: ast.While) -> None:
+        """`while`."""
+        self.eval(node.test)
+        self.loop(node, lambda loop: None, data=True, at_least=0)
+
+    def loop(
+        self,
+        node: ast.For | ast.AsyncFor | ast.While,
+        enter: Callable[[LoopState], None],
+        *,
+        data: bool,
+        at_least: int,
+        rounds: int | None = None,
+    ) -> None:
+        """A loop: walked once, and again with what the first round leaves behind."""
+        self._scope_count += 1
+        id = f"loop {node.lineno}#{self._scope_count}"
+        before, frozen = dict(self.store), self.frozen
+        statements = self.statements
+        body, loop = self._round(node, id, enter, {})
+        again = self._left_behind(before, loop, body)
+        if acts(body) and (again or self.frozen != frozen):
+            self.store = joined(before, self.store) | again
+            body, loop = self._round(node, id, enter, again)
+        elif not acts(body):
+            self.statements = statements + len(node.body)
+        if acts(body):
+            self._write_loop(node, body, loop, data=data, at_least=at_least, rounds=rounds)
+        self.store = joined(before, self.store)
+        self.frozen &= frozen
+
+    def _round(
+        self,
+        node: ast.For | ast.AsyncFor | ast.While,
+        id: str,
+        enter: Callable[[LoopState], None],
+        again: dict[str, Known],
+    ) -> tuple[Program, LoopState]:
+        loop = LoopState(id)
+        self.loops.append(loop)
+        try:
+
+            def write() -> None:
+                self._start_counters(node, loop)
+                enter(loop)
+                self.run(node.body)
+                self._hand_on(loop, again, node)
+
+            return self.block(write), loop
+        finally:
+            self.loops.pop()
+
+    def _start_counters(self, node: ast.For | ast.AsyncFor | ast.While, loop: LoopState) -> None:
+        """Names that count rounds: they start at a number, and each round adds one."""
+        if not COUNTS.search(self.scope.module.text(node)):
+            return
+        for statement in node.body:
+            for inner in (
+                ast.walk(statement)
+                if not isinstance(statement, ast.FunctionDef | ast.ClassDef)
+                else ()
+            ):
+                if not isinstance(inner, ast.AugAssign) or not isinstance(inner.op, ast.Add):
+                    continue
+                if not (isinstance(inner.value, ast.Constant) and inner.value.value == 1):
+                    continue
+                if not isinstance(inner.target, ast.Name | ast.Attribute):
+                    continue
+                value = self.eval(inner.target)
+                if isinstance(value, Constant) and isinstance(value.value, int):
+                    direct = inner is statement
+                    self.rebind(inner.target, Count(loop.id if direct else "", value.value))
+                elif isinstance(value, Thing) and not value.reach:
+                    self.rebind(inner.target, Count(""))
+
+    def _left_behind(
+        self, before: dict[str, Known], loop: LoopState, body: Program
+    ) -> dict[str, Known]:
+        """Names that the next round finds changed, in a way that matters."""
+        again: dict[str, Known] = {}
+        deposits = holds(body, Deposits)
+        for full in loop.read & loop.assigned.keys():
+            old, new = before.get(full), self.store.get(full)
+            if old is None or new is None or old == new:
+                continue
+            if isinstance(new, Count):
+                # A counter of this very loop starts where it did; any other runs on.
+                own = new.loop == loop.id
+                again[full] = old if own else Count("") if isinstance(old, Constant) else new
+            elif isinstance(new, Thing) and new.sure and not new.plain and deposits:
+                if not new.kept:
+                    again[full] = replace(new, carried=new.carried | {loop.assigned[full]})
+                else:
+                    again[full] = new
+            elif isinstance(new, Items) and (carried_by(new) or kept_in(new)):
+                again[full] = new
+        for full in loop.assigned.keys() - loop.read:
+            # Made anew in each round: what the last one put into it is let go.
+            left = self.store.get(full)
+            if left is not None and kept_in(left):
+                again[full] = left
+        return again
+
+    def _hand_on(self, loop: LoopState, again: dict[str, Known], node: ast.AST) -> None:
+        """States that go into the next round with their graph."""
+        for full in again:
+            new = self.store.get(full)
+            if isinstance(new, Thing) and new.sure and not new.plain and not new.kept:
+                at = loop.assigned.get(full)
+                if (at is not None and at in new.carried) or at is not None:
+                    self.emit(Keep(at, "state", walked=True))
+
+    def _write_loop(
+        self,
+        node: ast.For | ast.AsyncFor | ast.While,
+        body: Program,
+        loop: LoopState,
+        *,
+        data: bool,
+        at_least: int,
+        rounds: int | None,
+    ) -> None:
+        start: list[Program] = []
+        own = False
+        used, sizes = conditions_in(body), set()
+        for group, (starts, ends, size) in loop.windows.items():
+            if not {starts, ends} & used:
+                continue
+            sizes.add(size)
+            start.append(Tick(starts, ends, size != 2))
+            if group.startswith("rounds of"):
+                own = True
+                self.out += [Forget(starts), Forget(ends)]
+        draws = (
+            data
+            or len(self.loops) == 0
+            or bool(loop.windows)
+            or (DRAWS.search(self.scope.module.text(node)) is not None)
+        )
+        if draws:
+            self.block_at(start, Batch(self.at(node)))
+        even = rounds and all(size and rounds % size == 0 for size in sizes)
+        again = data or bool(self.loops)
+        ran_out = None
+        if own and again and not even and not isinstance(node, ast.While):
+            ran_out = f"round after round of {loop.id} until its end"
+            self.ended.append((ran_out, EpochEnd(self.at(node), restarts=True)))
+        self.out.append(Loop(sequence([*start, body]), at_least, loop.last, loop.first, ran_out))
+        for group, (starts, ends, _) in loop.windows.items():
+            if group.startswith("rounds of"):
+                self.out += [Forget(starts), Forget(ends)]
+
+    def block_at(self, start: list[Program], event: Batch) -> None:
+        """Puts an event in front."""
+        start.append(Do(event))
+
+
+def _is_range(node: ast.expr) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    name = called_name(node)
+    if name in ("tqdm", "enumerate", "track", "progress_bar") and node.args:
+        return _is_range(node.args[0])
+    return name in ("range", "trange", "count")
+
+
+def _counter(node: ast.For | ast.AsyncFor, walk: Loops) -> tuple[int, bool] | None:
+    """Where a loop's own counter starts, and whether it is all that the loop gives."""
+    call: ast.expr = node.iter
+    while isinstance(call, ast.Call) and called_name(call) in ("tqdm", "track", "list", "iter"):
+        if not call.args:
+            return None
+        call = call.args[0]
+    if isinstance(call, ast.Name | ast.Attribute) and isinstance(node.target, ast.Tuple):
+        value = walk.eval(call)
+        counted = isinstance(value, Thing) and value.built == "builtins.enumerate"
+        return (0, False) if counted else None
+    if not isinstance(call, ast.Call):
+        return None
+    name = called_name(call)
+    if name == "enumerate" and isinstance(node.target, ast.Tuple):
+        given = (
+            call.args[1]
+            if len(call.args) > 1
+            else next((k.value for k in call.keywords if k.arg == "start"), None)
+        )
+        value = walk.eval(given) if given is not None else Constant.of(0)
+        start = value.value if isinstance(value, Constant) else None
+        return (start, False) if isinstance(start, int) else None
+    if name in ("range", "trange") and isinstance(node.target, ast.Name):
+        if len(call.args) > 2:
+            return None
+        value = walk.eval(call.args[0]) if len(call.args) == 2 else Constant.of(0)
+        start = value.value if isinstance(value, Constant) else None
+        return (start, True) if isinstance(start, int) else None
+    return None
+
+
+def _worth_unrolling(items: Items) -> bool:
+    """Known optimizers, models or phases, or a few numbers."""
+    return len(items.values) <= 4 or any(
+        not isinstance(v, Constant) or isinstance(v.value, str) for v in items.values
+    )
+
+
+def _leaves_loop(program: Program) -> bool:
+    """Is there a `break` or `continue` in it, of the loop around it?"""
+    from gradledger.static.program import Sequence
+
+    match program:
+        case Leave(by):
+            return by in ("break", "continue")
+        case Sequence(parts):
+            return any(map(_leaves_loop, parts))
+        case Branch(then, orelse):
+            return _leaves_loop(then) or _leaves_loop(orelse)
+        case Try(body, handler):
+            return _leaves_loop(body) or _leaves_loop(handler)
+        case Call(body, "return"):
+            return _leaves_loop(body)
+        case _:
+            return False
+
+
+def _accumulates(text: str) -> bool:
+    lowered = text.lower()
+    return any(
+        word in lowered
+        for word in ("accum", "micro", "iter_size", "grad_acc", "virtual", "batch_split", "subdiv")
+    )

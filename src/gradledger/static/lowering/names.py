@@ -1,0 +1,394 @@
+"""What names stand for: variables, definitions, imports, and the members of objects."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+
+from gradledger.ledger.events import UNKNOWN_WEIGHT
+from gradledger.ledger.values import replace
+from gradledger.static.lowering.effects import Reads
+from gradledger.static.lowering.facts import PLAIN_ATTRIBUTES
+from gradledger.static.lowering.knowledge import Knowledge
+from gradledger.static.lowering.state import State
+from gradledger.static.lowering.values import (
+    NO_KEYS,
+    PLAIN,
+    UNKNOWN,
+    ClassDef,
+    Constant,
+    External,
+    FunctionDef,
+    Gradients,
+    Imported,
+    Keys,
+    Known,
+    Optimizer,
+    Parameters,
+    Thing,
+    is_plain,
+)
+from gradledger.static.lowering.weights import (
+    MEAN,
+)
+from gradledger.static.project import Import, Module
+
+OUTSIDE = frozenset(
+    {
+        *sys.stdlib_module_names,
+        *[
+            "torch",
+            "torchvision",
+            "torchaudio",
+            "torchtext",
+            "numpy",
+            "np",
+            "scipy",
+            "pandas",
+            "sklearn",
+            "matplotlib",
+            "tqdm",
+            "transformers",
+            "datasets",
+            "accelerate",
+            "lightning",
+            "pytorch_lightning",
+            "deepspeed",
+            "apex",
+            "wandb",
+            "gradledger",
+            "tensorboardX",
+            "yaml",
+            "PIL",
+            "cv2",
+            "gym",
+            "gymnasium",
+            "einops",
+            "timm",
+            "peft",
+            "ignite",
+            "fastai",
+            "horovod",
+            "jax",
+            "flax",
+            "tensorflow",
+            "keras",
+            "mxnet",
+            "paddle",
+            "omegaconf",
+            "hydra",
+            "absl",
+            "ray",
+            "optuna",
+            "rich",
+            "click",
+        ],
+    }
+)
+"""Names of packages that are no file of a project: looking for one costs time."""
+
+CONVENTIONS = {
+    "torch": "torch",
+    "nn": "torch.nn",
+    "optim": "torch.optim",
+    "F": "torch.nn.functional",
+    "np": "numpy",
+    "tqdm": "tqdm.tqdm",
+    "amp": "apex.amp",
+}
+"""What everybody calls them, also where the import is out of sight."""
+
+BUILTINS = frozenset(dir(builtins))
+
+LABELLED = "a model called with labels"
+
+
+class Names(State):
+    """Names and members."""
+
+    known: Knowledge
+
+    def eval(self, node: ast.expr | None) -> Known:
+        """What the expression stands for."""
+        raise NotImplementedError
+
+    def name(self, node: ast.Name) -> Known:
+        """The value of a name."""
+        return self.lookup(node.id)
+
+    def lookup(self, name: str) -> Known:
+        """What a name stands for here, in the scopes around, or at the top of the file."""
+        scope = self.scope
+        while True:
+            value = self.load(scope.id + name)
+            if value is not None:
+                return value
+            if scope.parent is None:
+                break
+            scope = self.scopes[scope.parent]
+        found = self.defined(self.scope.module, name)
+        if found is not None:
+            return found
+        if name in BUILTINS:
+            return External(f"builtins.{name}")
+        if name in CONVENTIONS:
+            return External(CONVENTIONS[name])
+        return Thing(self.scope.id + name if self.scope.id else name)
+
+    def full_name(self, name: str) -> str:
+        """Where a name is kept when it is assigned here."""
+        scope = self.scope
+        if name in _declared_elsewhere(scope.node):
+            return name
+        return scope.id + name
+
+    def defined(self, module: Module, name: str, depth: int = 0) -> Known | None:
+        """What the top level of a module defines by this name."""
+        key = id(module), name
+        if depth or key not in self.known.definitions:
+            value = self._defined(module, name, depth)
+            if depth:
+                return value
+            self.known.definitions[key] = value
+        value = self.known.definitions[key]
+        if isinstance(value, FunctionDef):
+            self.module_scope(value.module)  # of this walk, whoever has asked before
+        return value
+
+    def _defined(self, module: Module, name: str, depth: int) -> Known | None:
+        found = module.definitions.get(name)
+        match found:
+            case None:
+                return self._by_star(module, name, depth)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                return FunctionDef(found, module, self.module_scope(module))
+            case ast.ClassDef():
+                return ClassDef(found, module)
+            case ast.Constant(value):
+                return Constant.of(value)
+            case Import() if depth < 6:
+                return self._imported(module, found, depth)
+            case _:
+                return None
+
+    def _by_star(self, module: Module, name: str, depth: int) -> Known | None:
+        for star in module.stars if depth < 3 and len(module.stars) < 8 else ():
+            top = star.module.partition(".")[0]
+            if not star.level and top in OUTSIDE:
+                continue
+            other = self.project.imported(module, star.module, star.level)
+            if other is not None and other is not module:
+                value = self.defined(other, name, depth + 1)
+                if value is not None:
+                    return value
+        return None
+
+    def module_scope(self, module: Module) -> str:
+        """The scope of a module's top level."""
+        if module is self.scopes[""].module:
+            return ""
+        id = f"{module.path}:"
+        if id not in self.scopes:
+            from gradledger.static.lowering.state import Scope
+
+            self.scopes[id] = Scope(id, module)
+        return id
+
+    def _imported(self, by: Module, wanted: Import, depth: int) -> Known:
+        top = wanted.module.partition(".")[0]
+        dotted = ".".join(filter(None, (wanted.module, wanted.name)))
+        if not wanted.level and top in OUTSIDE:
+            return External(dotted)
+        if not wanted.name:
+            module = self.project.imported(by, wanted.module, wanted.level)
+            return External(dotted) if module is None else Imported(module.path, module)
+        module = (
+            self.project.imported(by, wanted.module, wanted.level)
+            if wanted.module or (wanted.level)
+            else None
+        )
+        if module is not None:
+            value = self.defined(module, wanted.name, depth + 1)
+            if value is not None:
+                return value
+            inner = self.project.submodule(module, wanted.name)
+            if inner is not None:
+                return Imported(inner.path, inner)
+        inside = ".".join(filter(None, (wanted.module, wanted.name)))
+        module = self.project.imported(by, inside, wanted.level)
+        return External(dotted) if module is None else Imported(module.path, module)
+
+    def attribute(self, node: ast.Attribute) -> Known:
+        """The value of an attribute."""
+        return self.member(self.eval(node.value), node.attr, node)
+
+    def member(self, base: Known, name: str, node: ast.AST) -> Known:
+        """What an object has by this name."""
+        match base:
+            case External(dotted):
+                return External(f"{dotted}.{name}")
+            case Imported():
+                return self._of_module(base, name)
+            case Thing():
+                return self._of_thing(base, name, node)
+            case Optimizer():
+                if name == "param_groups":
+                    return Parameters(base.keys or NO_KEYS, frozenset({base.name}))
+                return base if name in ("optimizer", "optim", "_optimizer") else UNKNOWN
+            case Parameters():
+                if name == "grad":
+                    return Gradients(base)
+                if name.startswith("grad_sample"):
+                    self.emit(Reads(self.at(node), *named_by(base)))
+                    return PLAIN
+                return base if name in ("data", "params") else PLAIN
+            case Gradients():
+                return base if name == "data" else PLAIN
+            case FunctionDef() | ClassDef():
+                return self._of_class(base, name) if isinstance(base, ClassDef) else UNKNOWN
+            case _:
+                return PLAIN if is_plain(base) else UNKNOWN
+
+    def _of_module(self, module: Imported, name: str) -> Known:
+        value = self.load(f"{self.module_scope(module.module)}{name}")
+        if value is None:
+            value = self.defined(module.module, name)
+        if value is None:
+            inner = self.project.submodule(module.module, name)
+            if inner is not None:
+                return Imported(inner.path, inner)
+        return External(f"{module.path}.{name}") if value is None else value
+
+    def _of_thing(self, thing: Thing, name: str, node: ast.AST) -> Known:
+        if name == "grad":
+            keys = frozenset({thing.key} if thing.key else thing.reach)
+            return Gradients(Parameters(keys, leaf=True))
+        if name.startswith("grad_sample"):
+            self.emit(Reads(self.at(node), frozenset({thing.key} if thing.key else thing.reach)))
+            return PLAIN
+        if thing.key:
+            value = self.load(f"{thing.key}.{name}")
+            if value is not None:
+                return value
+        if name == "data" and (thing.leaf or not thing.reach) and thing.key:
+            return replace(thing, plain=True)
+        if name in PLAIN_ATTRIBUTES or (thing.plain and not thing.key):
+            return PLAIN
+        if name == "module":
+            return thing
+        if thing.cls is not None:
+            method = self.method(thing.cls, name)
+            if method is not None:
+                bound = replace(method, bound=thing)
+                return self.property_of(bound, thing, name) if is_property(method.node) else bound
+        key = f"{thing.key}.{name}" if thing.key else ""
+        return Thing(
+            key,
+            thing.reach,
+            thing.plain,
+            # What transformers' models call the loss is a mean over the batch.
+            MEAN if name == "loss" and thing.built == LABELLED else UNKNOWN_WEIGHT,
+            sure=thing.sure,
+            carried=thing.carried,
+            local=thing.local,
+            depth=thing.depth,
+            maybe=thing.maybe,
+        )
+
+    def property_of(self, method: FunctionDef, thing: Thing, name: str) -> Known:
+        """The value of a property."""
+        raise NotImplementedError
+
+    def _of_class(self, cls: ClassDef, name: str) -> Known:
+        for owner in self.lineage(cls):
+            for statement in owner.node.body:
+                match statement:
+                    case ast.Assign([ast.Name(id=known)], ast.Constant(value)) if known == name:
+                        return Constant.of(value)
+                    case ast.AnnAssign(ast.Name(id=known), _, ast.Constant(value)) if known == name:
+                        return Constant.of(value)
+        return self.method(cls, name) or Thing(f"{cls.node.name}.{name}")
+
+    def method(
+        self, cls: ClassDef, name: str, *, after: ClassDef | None = None
+    ) -> FunctionDef | None:
+        """The method that an object of the class has: its own or a base's."""
+        for owner in self.lineage(cls):
+            if after is not None:
+                if owner == after:
+                    after = None
+                continue
+            found = owner.module.methods(owner.node).get(name)
+            if found is not None:
+                scope = self.module_scope(owner.module)
+                return FunctionDef(found, owner.module, scope, None, owner)
+        return None
+
+    def attributes(self, cls: ClassDef) -> set[str]:
+        """The names of what the class's own code gives to its objects."""
+        found: set[str] = set()
+        for owner in self.lineage(cls):
+            found |= owner.module.attributes(owner.node)
+        return found
+
+    def lineage(self, cls: ClassDef, depth: int = 0) -> list[ClassDef]:
+        """The class and its bases that are code of the project, nearest first."""
+        known = self.known.lineages.get(id(cls.node))
+        if known is not None:
+            return known
+        found = [cls]
+        if depth < 8:
+            for base in cls.node.bases:
+                value = self.in_module(cls.module, base)
+                if isinstance(value, ClassDef) and value not in found:
+                    found += [c for c in self.lineage(value, depth + 1) if c not in found]
+        if not depth:
+            self.known.lineages[id(cls.node)] = found
+        return found
+
+    def bases_outside(self, cls: ClassDef) -> list[str]:
+        """The dotted names of base classes that are no code of the project."""
+        known = self.known.bases_outside.get(id(cls.node))
+        if known is not None:
+            return known
+        found = self.known.bases_outside[id(cls.node)] = []
+        for owner in self.lineage(cls):
+            for base in owner.node.bases:
+                value = self.in_module(owner.module, base)
+                if isinstance(value, External):
+                    found.append(value.dotted)
+                elif not isinstance(value, ClassDef):
+                    found.append(ast.unparse(base))
+        return found
+
+    def in_module(self, module: Module, node: ast.expr) -> Known:
+        """The value of an expression at the top level of a module."""
+        with self.inside(self.scopes[self.module_scope(module)]):
+            return self.eval(node)
+
+
+def is_property(node: ast.AST) -> bool:
+    """Is this the getter of a property?"""
+    for decorator in getattr(node, "decorator_list", ()):
+        name = (
+            decorator.attr if isinstance(decorator, ast.Attribute) else getattr(decorator, "id", "")
+        )
+        if name.endswith("property"):
+            return True
+    return False
+
+
+def _declared_elsewhere(node: ast.AST | None) -> set[str]:
+    """Names that a function says are global."""
+    body = getattr(node, "body", None)
+    if not isinstance(body, list):
+        return set()
+    return {n for s in body if isinstance(s, ast.Global) for n in s.names}
+
+
+def named_by(parameters: Parameters) -> tuple[Keys, str, bool]:
+    """Keys, or the optimizer whose parameters these are; and whether they are single tensors."""
+    if parameters.of and not parameters.keys:
+        return NO_KEYS, min(parameters.of), False
+    return parameters.keys, "", parameters.leaf

@@ -1,0 +1,222 @@
+"""What functions and classes from outside of the project give and do."""
+
+from __future__ import annotations
+
+import ast
+
+from gradledger.ledger.events import Weight
+from gradledger.ledger.values import replace
+from gradledger.static.lowering import facts, sizes
+from gradledger.static.lowering.effects import (
+    Reads,
+)
+from gradledger.static.lowering.inlining import Arguments
+from gradledger.static.lowering.tensors import TensorCalls
+from gradledger.static.lowering.values import (
+    NO_KEYS,
+    PLAIN,
+    UNKNOWN,
+    Constant,
+    External,
+    FunctionDef,
+    Gradients,
+    Items,
+    Known,
+    Optimizer,
+    Parameters,
+    Scaler,
+    Scheduler,
+    Thing,
+    optimizers_in,
+    reach_of,
+)
+from gradledger.static.lowering.weights import MEAN, of_reduction
+
+FROM_DATA = frozenset(
+    [
+        "tensor",
+        "as_tensor",
+        "from_numpy",
+        "FloatTensor",
+        "LongTensor",
+        "Tensor",
+        "DoubleTensor",
+        "ByteTensor",
+        "BoolTensor",
+        "IntTensor",
+        "HalfTensor",
+    ]
+)
+"""They make tensors of data, without a graph."""
+
+PASSING = frozenset(["list", "tuple", "iter", "next", "sorted", "set", "reversed", "filter"])
+
+CHAINING = frozenset(["chain", "from_iterable"])
+
+
+class OutsideCalls(TensorCalls):
+    """torch, and the libraries around it."""
+
+    def _call_external(self, dotted: str, node: ast.Call) -> Known:
+        name = facts.last(dotted)
+        if name == "partial" and node.args:
+            function = self.eval(node.args[0])
+            rest = tuple(map(self.eval, node.args[1:]))
+            if isinstance(function, FunctionDef):
+                return replace(function, preset=(*function.preset, *rest))
+            return function
+        if name.startswith("_foreach_") and node.args:
+            return self._foreach(name, node)
+        if dotted == "builtins.getattr" and len(node.args) >= 2:
+            return self._by_name(node)
+        if name == "import_module" and node.args and isinstance(node.args[0], ast.Constant):
+            return External(str(node.args[0].value))
+        arguments = self.arguments(node)
+        made = self._made_outside(dotted, name, arguments, node)
+        if made is not None:
+            return made
+        self.watch_strangers(dotted, None, arguments, node)
+        if dotted.partition(".")[0] in ("numpy", "np", "math", "random", "os", "time", "json"):
+            return PLAIN
+        if name in facts.PLAIN_FUNCTIONS:
+            return PLAIN
+        if name in facts.MEAN_FUNCTIONS:
+            made = self.computed(*arguments.values())
+            return replace(made, weight=of_reduction(arguments.named, _mean(node)))
+        torch = dotted.startswith(("torch.", "F.", "einops."))
+        if _requires_grad(arguments) or name == "Parameter":
+            return Thing(leaf=True, built=dotted)
+        if torch and name in FROM_DATA:
+            return PLAIN
+        if name in ("deepcopy", "copy") and isinstance(first := arguments.get(0, ""), Thing):
+            return Thing(plain=first.plain, cls=first.cls, built=first.built or dotted)
+        if torch and name in sizes.CREATORS:
+            return Thing(plain=True, shape=sizes.created(name, arguments))
+        if name in sizes.DATASETS:
+            return Thing(plain=True, shape=sizes.shape_of(arguments.get(0, ""))[:1])
+        if name == "DataLoader":
+            return Thing(plain=True, shape=sizes.batched(arguments))
+        if torch and dotted.startswith("torch.nn.") and name[:1].isupper():
+            weight = _mean(node) if name in facts.MEAN_MODULES else Thing().weight
+            return Thing(built=dotted, weight=of_reduction(arguments.named, weight))
+        made = self.computed(*arguments.values(), sure=torch)
+        if name in ("mean",) and torch:
+            return replace(made, weight=MEAN)
+        if torch and made.plain:
+            return PLAIN
+        return replace(made, built=dotted) if not made.plain else Thing(built=dotted)
+
+    def _by_name(self, node: ast.Call) -> Known:
+        """`getattr(torch.optim, name)`: some class of that module."""
+        base, name = self.eval(node.args[0]), self.eval(node.args[1])
+        if isinstance(name, Constant) and isinstance(name.value, str):
+            found = self.member(base, name.value, node)
+            if isinstance(found, Thing) and len(node.args) > 2:
+                return Thing()
+            return found
+        if isinstance(base, Optimizer):
+            self.hand_over(base.name, node, "a method that is chosen by name")
+        if isinstance(base, External):
+            return External(f"{base.dotted}.Chosen")
+        return Thing(reach=reach_of(base))
+
+    def _passed_on(self, name: str, arguments: Arguments) -> Known:
+        """`list(parameters)`, `filter(f, parameters)`, `chain(a, b)`: the same in another dress."""
+        values = arguments.positional[1:] if name in ("filter", "map") else arguments.positional
+        values = tuple(
+            inner
+            for value in values
+            for inner in (value.values if isinstance(value, Items) else (value,))
+        )
+        if any(isinstance(v, Parameters) for v in values):
+            found = [v for v in values if isinstance(v, Parameters)]
+            return Parameters(
+                NO_KEYS.union(*map(self.keys_of, values)),
+                frozenset().union(*(p.of for p in found)),
+            )
+        first = arguments.positional[-1] if arguments.positional else Items(())
+        if isinstance(first, Thing) and first.plain:
+            return first
+        return first if len(arguments.positional) < 2 or name == "filter" else Items(values)
+
+    def _made_outside(
+        self, dotted: str, name: str, arguments: Arguments, node: ast.Call
+    ) -> Known | None:
+        first = arguments.get(0, "")
+        if facts.SCALER.search(dotted):
+            enabled = arguments.named.get("enabled")
+            return Scaler("", enabled=enabled != Constant.of(False))
+        if facts.is_scheduler(dotted):
+            return self._scheduler(arguments)
+        if facts.is_optimizer_class(dotted):
+            return self._optimizer(dotted, name, arguments, node)
+        if (name in PASSING and dotted == f"builtins.{name}") or name in CHAINING:
+            return self._passed_on(name, arguments)
+        if name == "enumerate":
+            return Thing(plain=True, built="builtins.enumerate", shape=sizes.shape_of(first))
+        counted = isinstance(first, Thing) and first.built == "builtins.enumerate"
+        if counted and name in facts.ITERATION_WRAPPERS:
+            return first
+        if name in facts.WRAPPERS and isinstance(first, Thing | Optimizer | Items):
+            return self._wrapped(name, arguments, first)
+        if name.startswith(("clip_grad", "clip_gradients")):
+            self._clip(arguments, node)
+            return PLAIN
+        if name == "get_total_norm" or name == "get_grad_norm":
+            self.emit(Reads(self.at(node), self.keys_of(first or UNKNOWN)))
+            return PLAIN
+        if dotted.endswith("autograd.backward"):
+            self.deposit(first or UNKNOWN, node, Arguments((), arguments.named))
+            return PLAIN
+        if dotted.endswith("autograd.grad"):
+            return replace(self.computed(*arguments.values()), sure=False)
+        if name in ("_foreach_zero_",) and isinstance(first, Gradients | Items):
+            return PLAIN
+        if name in ("scale_loss",):
+            return None
+        return self.framework_made(dotted, arguments, node)
+
+    def framework_made(self, dotted: str, arguments: Arguments, node: ast.Call) -> Known | None:
+        """What a framework's function gives."""
+        raise NotImplementedError
+
+    def _optimizer(self, dotted: str, name: str, arguments: Arguments, node: ast.Call) -> Known:
+        first = arguments.get(0, "params")
+        inner = first if isinstance(first, Optimizer) else None
+        if inner is None and isinstance(arguments.named.get("optimizer"), Optimizer):
+            inner = arguments.named["optimizer"]  # type: ignore[assignment]
+        if inner is not None:
+            return inner
+        keys = self.keys_of(first) if first is not None else frozenset()
+        made = [self.store.get(key) for key in keys]
+        return Optimizer(
+            "",
+            keys or None,
+            self.at(node),
+            closure_loops=name == "LBFGS",
+            built=dotted,
+            tensors=bool(made) and all(isinstance(m, Thing) and m.leaf for m in made),
+        )
+
+    def _scheduler(self, arguments: Arguments) -> Known:
+        found = [o.name for v in arguments.values() for o in optimizers_in(v) if o.name]
+        return Scheduler("", tuple(dict.fromkeys(found)))
+
+    def _wrapped(self, name: str, arguments: Arguments, first: Known) -> Known:
+        if name in ("prepare", "setup") and len(arguments.positional) > 1:
+            return Items(arguments.positional)
+        if name in facts.REPLICATING and isinstance(first, Thing):
+            return replace(first, replicated=True)
+        return first
+
+
+def _mean(node: ast.Call) -> Weight:
+    """A mean over a batch; over what is not padding, if that is left out."""
+    padded = any(
+        k.arg == "ignore_index" and "pad" in ast.unparse(k.value).lower() for k in node.keywords
+    )
+    return replace(MEAN, items_vary=padded)
+
+
+def _requires_grad(arguments: Arguments) -> bool:
+    return arguments.named.get("requires_grad") == Constant.of(True)

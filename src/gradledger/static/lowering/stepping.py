@@ -1,0 +1,270 @@
+"""What optimizers, scalers and schedulers do, and backward passes."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from gradledger.ledger.events import Schedule, Update
+from gradledger.ledger.values import replace
+from gradledger.static.lowering import facts
+from gradledger.static.lowering.blocks import NOTHING
+from gradledger.static.lowering.effects import (
+    Clears,
+    Clips,
+    Deposits,
+    Excuses,
+    Reads,
+    Spends,
+    Unscales,
+)
+from gradledger.static.lowering.inlining import Arguments
+from gradledger.static.lowering.strangers import Strangers
+from gradledger.static.lowering.values import (
+    NO_KEYS,
+    PLAIN,
+    UNKNOWN,
+    Constant,
+    External,
+    FunctionDef,
+    Items,
+    Known,
+    Optimizer,
+    Scaler,
+    Scheduler,
+    Thing,
+    reach_of,
+)
+from gradledger.static.program import Branch, Loop
+
+ROLE_METHODS = frozenset(
+    ["step", "zero_grad", "scale", "unscale_", "update", "first_step", "second_step"]
+)
+
+
+class Stepping(Strangers):
+    """The cycle itself: deposit, unscale, spend, clear."""
+
+    def with_role(self, base: Known, method: str, node: ast.Call) -> Known:
+        """A thing from outside, taken for what its name and its use in the file say it is."""
+        if not isinstance(base, Thing) or not base.key or base.cls is not None or base.plain:
+            return base
+        assert isinstance(node.func, ast.Attribute)
+        target = node.func.value
+        if base.built.startswith("deepspeed") or self.grad_fn_like(base):
+            return base
+        role = self.uses().role(_terminal(target) or base.key) or self.uses().role(base.key)
+        made: Known
+        match role:
+            case "optimizer" if method in ROLE_METHODS or self.uses().steps(_terminal(target)):
+                keys = self.keys_of(base) if base.reach else None
+                keys = frozenset(k for k in keys or () if self.is_model(k)) or None
+                made = Optimizer("", keys, self.at(node), outside=True)
+            case "scaler" if method in ("scale", "step", "update", "unscale_"):
+                made = Scaler("")
+            case "scheduler" if method == "step" and _moves_a_rate(node):
+                made = Scheduler("", tuple(self.optimizers))
+            case _:
+                return base
+        return self.bind_role(base.key, made, target)
+
+    def grad_fn_like(self, thing: Thing) -> bool:
+        """Is it surely a tensor?"""
+        return thing.sure and bool(thing.reach)
+
+    def bind_role(self, key: str, made: Known, target: ast.expr) -> Known:
+        """Remembers what a thing from outside turned out to be."""
+        shown = re.sub(r"\w+#\d+:?", "", key) or ast.unparse(target)
+        if isinstance(made, Optimizer):
+            made = self._register(replace(made, name=shown, key=key))
+        elif isinstance(made, Scaler | Scheduler):
+            made = replace(made, name=shown, key=key)
+        self.store[key] = made
+        self.rebind(target, made)
+        return made
+
+    def _of_optimizer(self, optimizer: Optimizer, name: str, node: ast.Call) -> Known:
+        if name == "step":
+            self._step(optimizer, node)
+        elif name in ("zero_grad", "clear_grad", "reset_grad"):
+            arguments = self.arguments(node)
+            to_none = arguments.get(0, "set_to_none")
+            none = not (isinstance(to_none, Constant) and to_none.value is False)
+            self.clear(node, optimizer=optimizer.name, to_none=none)
+        elif name in ("first_step", "ascent_step", "perturb"):
+            # SAM: climbs by the gradients of the first pass, which are no update.
+            self.emit(Reads(self.at(node), optimizer=optimizer.name))
+            self._clear_if_asked(optimizer, node)
+        elif name in ("second_step", "descent_step"):
+            self.emit(Spends(self.at(node), optimizer=optimizer.name))
+            self._clear_if_asked(optimizer, node)
+        elif name == "add_param_group":
+            keys = self.keys_of(self.arguments(node).get(0, "param_group") or UNKNOWN)
+            if optimizer.keys is not None:
+                self._register(replace(optimizer, keys=optimizer.keys | keys))
+        elif name == "backward":  # fp16 wrappers of optimizers
+            loss = self.arguments(node).get(0, "loss") or UNKNOWN
+            self.deposit(loss, node)
+        elif name in ("clip_master_grads", "clip_grad_norm"):
+            self.arguments(node)
+            self.emit(Clips(self.at(node), optimizer=optimizer.name))
+        elif name not in facts.OPTIMIZER_HARMLESS:
+            self.arguments(node)
+            self.hand_over(optimizer.name, node, f"{optimizer.name}.{name}()")
+            return UNKNOWN
+        else:
+            self.arguments(node)
+        return PLAIN
+
+    def _clear_if_asked(self, optimizer: Optimizer, node: ast.Call) -> None:
+        asked = self.arguments(node).get(0, "zero_grad")
+        if isinstance(asked, Constant) and asked.value:
+            self.clear(node, optimizer=optimizer.name)
+
+    def _step(self, optimizer: Optimizer, node: ast.Call) -> None:
+        arguments = self.arguments(node)
+        closure = arguments.get(0, "closure")
+        if isinstance(closure, Thing | External) and not isinstance(closure, Constant):
+            self.hand_over(optimizer.name, node, "a closure that cannot be followed")
+            return
+        if not isinstance(closure, FunctionDef):
+            self.spend(node, optimizer.name)
+            return
+
+        def once() -> None:
+            self.call_function(closure, Arguments(), node)
+            self.spend(node, optimizer.name)
+
+        block = self.block(once)
+        self.out.append(Loop(block, at_least=1) if optimizer.closure_loops else block)
+
+    def spend(self, node: ast.AST, optimizer: str, *, scaler: str | None = None) -> None:
+        """A step, if the framework around lets it happen."""
+        self._if_syncing(Spends(self.at(node), optimizer=optimizer, scaler=scaler))
+
+    def clear(self, node: ast.AST, *, optimizer: str = "", to_none: bool = True) -> None:
+        """A clear by an optimizer, if the framework around lets it happen."""
+        self._if_syncing(Clears(self.at(node), optimizer=optimizer, to_none=to_none))
+
+    def _if_syncing(self, effect: Spends | Clears | Schedule) -> None:
+        if not self.accumulating:
+            self.emit(effect)
+            return
+        block = self.block(lambda: self.emit(effect))
+        self.out.append(Branch(block, NOTHING, self.accumulating))
+
+    def _of_scaler(self, scaler: Scaler, name: str, node: ast.Call) -> Known:
+        arguments = self.arguments(node)
+        first = arguments.get(0, "")
+        if name == "scale":
+            if isinstance(first, Items):
+                values = tuple(_scaled(v, scaler) for v in first.values)
+                return replace(first, values=values)
+            return _scaled(first or UNKNOWN, scaler)
+        optimizer = None
+        if name in ("unscale_", "step") and node.args:
+            optimizer = self.as_optimizer(first, node.args[0])
+        if name == "unscale_" and optimizer:
+            if scaler.enabled:
+                self.emit(Unscales(self.at(node), optimizer=optimizer.name, scaler=scaler.name))
+        elif name == "step" and optimizer:
+            self.spend(node, optimizer.name, scaler=scaler.name if scaler.enabled else None)
+        elif name == "update" and scaler.enabled:
+            self.emit(Update(self.at(node), scaler.name))
+        return PLAIN
+
+    def as_optimizer(self, value: Known | None, node: ast.expr) -> Optimizer | None:
+        """The value as an optimizer, if it can only be one."""
+        if isinstance(value, Optimizer):
+            return value
+        if isinstance(value, Thing) and value.key and not value.plain:
+            made = Optimizer("", None, self.at(node), outside=True)
+            bound = self.bind_role(value.key, made, node)
+            return bound if isinstance(bound, Optimizer) else None
+        return None
+
+    def _of_scheduler(self, scheduler: Scheduler, name: str, node: ast.Call) -> Known:
+        self.arguments(node)
+        if name == "step" and _moves_a_rate(node):
+            for optimizer in scheduler.optimizers:
+                event = Schedule(self.at(node), scheduler.name, optimizer)
+                if scheduler.prepared or scheduler.key:
+                    self._if_syncing(event)
+                else:
+                    self.emit(event)
+        return PLAIN
+
+    def deposit(
+        self, loss: Known, node: ast.AST, arguments: Arguments | None = None, **more: object
+    ) -> None:
+        """A backward pass from a loss."""
+        arguments = arguments or Arguments()
+        if isinstance(loss, Items):
+            things = [v for v in loss.values if isinstance(v, Thing)]
+            loss = self.computed(*things) if things else UNKNOWN
+        if not isinstance(loss, Thing) or (loss.plain and not loss.key):
+            loss = UNKNOWN
+        inputs = arguments.named.get("inputs")
+        reach = self.keys_of(inputs) if inputs is not None else reach_of(loss)
+        retain = arguments.named.get("retain_graph")
+        create = arguments.named.get("create_graph")
+        effect = Deposits(
+            self.at(node),
+            reach,
+            frozen=self.frozen,
+            weight=loss.weight,
+            scaler=loss.scaler,
+            local=self._locality(loss, reach),
+            retains=retain == Constant.of(True)
+            and create is None
+            and loss.depth == len(self.loops)
+            and all(map(self.forgets_its_graph, reach)),
+            walks=loss.kept | loss.carried,
+            maybe=loss.maybe if inputs is None else NO_KEYS,
+        )
+        self.emit(replace(effect, **more) if more else effect)
+        if retain is not None or create is not None:
+            # The graph is walked again: this pass may be for hooks, or for a penalty.
+            self.emit(Excuses(self.at(node), reach))
+        self.backwards += 1
+
+    def forgets_its_graph(self, key: str) -> bool:
+        """Is it surely a model of which no call leaves a graph behind in it?"""
+        thing = self.store.get(key)
+        if not isinstance(thing, Thing):
+            return False
+        if thing.cls is None:
+            return thing.built.startswith("torch.nn.")
+        forward = self.method(thing.cls, "forward")
+        return forward is not None and not re.search(
+            r"self\.\w+(?:\[[^][]*\])?\s*=|self\.\w+\.append", forward.module.text(forward.node)
+        )
+
+    def _locality(self, loss: Thing, reach: frozenset[str]) -> bool | None:
+        if loss.local and self.local:
+            return True
+        replicated = any(
+            isinstance(value := self.store.get(key), Thing) and value.replicated for key in reach
+        )
+        return False if replicated and not self.no_sync_maybe else None
+
+
+def _moves_a_rate(node: ast.Call) -> bool:
+    """Is it the step of a learning-rate scheduler, and not of a diffusion process?"""
+    known = {"epoch", "metrics", None}
+    return len(node.args) <= 1 and all(k.arg in known for k in node.keywords)
+
+
+def _terminal(node: ast.expr) -> str:
+    """The name that a person would call it by."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Subscript):
+        return _terminal(node.value)
+    return getattr(node, "id", "")
+
+
+def _scaled(value: Known, scaler: Scaler) -> Known:
+    if isinstance(value, Thing) and scaler.enabled:
+        return replace(value, scaler=scaler.name, key=value.key)
+    return value

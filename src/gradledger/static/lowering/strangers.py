@@ -1,0 +1,148 @@
+"""Code that cannot be followed, and what it may get hold of."""
+
+from __future__ import annotations
+
+import ast
+
+from gradledger.static.lowering import facts
+from gradledger.static.lowering.effects import (
+    HandsOver,
+)
+from gradledger.static.lowering.inlining import Arguments, Inlining
+from gradledger.static.lowering.values import (
+    NO_KEYS,
+    Constant,
+    Items,
+    Known,
+    Optimizer,
+    Thing,
+    optimizers_in,
+    reach_of,
+)
+
+
+class Strangers(Inlining):
+    """What is known of things by their names, and of who gets them."""
+
+    def call_value(self, callee: Known, node: ast.Call) -> Known:
+        """Calls a value."""
+        raise NotImplementedError
+
+    def backwarded(self) -> set[str]:
+        """Names on which this function calls backward."""
+        raise NotImplementedError
+
+    def rebind(self, target: ast.expr, value: Known) -> None:
+        """Changes what a name stands for, without a new value being assigned."""
+        raise NotImplementedError
+
+    def arguments(self, node: ast.Call) -> Arguments:
+        """The values that a call hands over."""
+        positional: list[Known] = []
+        for argument in node.args:
+            if isinstance(argument, ast.Starred):
+                value = self.eval(argument.value)
+                positional += value.values if isinstance(value, Items) else (value,)
+            else:
+                positional.append(self.used(argument))
+        named = {k.arg or "**": self.used(k.value) for k in node.keywords}
+        return Arguments(tuple(positional), named)
+
+    def opaque(self, name: str, arguments: Arguments, node: ast.AST) -> Known:
+        """The result of a call that cannot be followed."""
+        self.watch_strangers(name, None, arguments, node)
+        made = self.computed(*arguments.values(), sure=False)
+        return made if not made.plain or not name else Thing()
+
+    def watch_strangers(
+        self,
+        name: str,
+        owner: Thing | None,
+        arguments: Arguments,
+        node: ast.AST,
+        *,
+        anybody: bool = False,
+    ) -> None:
+        """Takes note where code that cannot be followed gets hold of gradients."""
+        short = facts.last(name)
+        if facts.ATTACKS.search(short) or (anybody and facts.SUSPICIOUS.search(short)):
+            self.emit(HandsOver(self.at(node)))
+            self.note_unknown(node, f"{short}() cannot be followed")
+            return
+        handed = [o for v in arguments.values() for o in optimizers_in(v) if o.name]
+        if handed and not facts.HARMLESS_TO_OPTIMIZERS.search(short):
+            for optimizer in handed:
+                self.hand_over(optimizer.name, node, f"{short}()")
+        elif owner is not None and owner.key and facts.SUSPICIOUS.search(short):
+            for optimizer in self.optimizers.values():
+                if self.holds(owner.key, optimizer):
+                    self.hand_over(optimizer.name, node, f"{short}()")
+        elif facts.SUSPICIOUS.search(short) and not name.startswith("torch."):
+            models = NO_KEYS.union(*map(reach_of, arguments.values()))
+            for optimizer in self.optimizers.values():
+                if optimizer.keys and models & optimizer.keys and "loss" not in short.lower():
+                    self.hand_over(optimizer.name, node, f"{short}()")
+
+    def holds(self, key: str, optimizer: Optimizer) -> bool:
+        """Does the object that the key names have this optimizer as an attribute?"""
+        return any(
+            isinstance(value, Optimizer) and value.name == optimizer.name
+            for name, value in self.store.items()
+            if name.startswith(key + ".")
+        )
+
+    def hand_over(self, optimizer: str, node: ast.AST, what: str) -> None:
+        """Gradients are in the hands of code that cannot be followed."""
+        self.emit(HandsOver(self.at(node), optimizer=optimizer))
+        self.note_unknown(node, f"{what} cannot be followed, and gets {optimizer}")
+
+    def keys_named(self, thing: Thing) -> frozenset[str]:
+        """A model by its own key, and by those of the models that it was made of."""
+        keys = {thing.key} if thing.key else set()
+        if not thing.sure:
+            keys |= {k for k in thing.reach if self.is_model(k)} if thing.key else thing.reach
+        if thing.cls is not None or thing.key == "self":
+            start = thing.key + "."
+            for name, value in self.store.items():
+                if not name.startswith(start) or not isinstance(value, Thing) or value.plain:
+                    continue
+                if value.key not in ("", name) and not thing.key.startswith(value.key):
+                    keys.add(value.key)
+        return frozenset(keys)
+
+    def is_model(self, key: str) -> bool:
+        """Is what this key names surely a model? By its class, or by what the file does with it."""
+        value = self.store.get(key)
+        if isinstance(value, Thing):
+            if value.cls is not None:
+                bases = self.bases_outside(value.cls)
+                return any("Module" in base for base in bases)
+            if value.built.startswith("torch.nn."):
+                return True
+        methods = self.uses().of(key.rpartition(".")[2].rpartition(":")[2])
+        return bool(methods & {"parameters", "named_parameters", "eval", "no_sync"})
+
+    def freeze(self, keys: frozenset[str], value: Known) -> None:
+        """`requires_grad` is set for what these keys name."""
+        if isinstance(value, Constant):
+            if value.value:
+                # What is frozen but for a part is not frozen.
+                self.frozen = frozenset(
+                    k
+                    for k in self.frozen
+                    if not any(_within(k, key) or _within(key, k) for key in keys)
+                )
+            else:
+                self.frozen |= keys
+
+    def reads_gradient(self, node: ast.AST) -> bool:
+        """Is there a `.grad` in what is being computed?"""
+        if ".grad" not in self.scope.module.text(node):
+            return False
+        return any(
+            isinstance(inner, ast.Attribute) and inner.attr == "grad" for inner in ast.walk(node)
+        )
+
+
+def _within(key: str, whole: str) -> bool:
+    return key == whole or key.startswith((whole + ".", whole + "["))

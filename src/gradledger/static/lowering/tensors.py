@@ -1,0 +1,217 @@
+"""What methods of tensors and objects give and do, and models that are called."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from gradledger.ledger.values import replace
+from gradledger.static.lowering import facts, sizes
+from gradledger.static.lowering.effects import (
+    Clears,
+    Clips,
+)
+from gradledger.static.lowering.expressions import LABELLED
+from gradledger.static.lowering.gradients import GradientCalls
+from gradledger.static.lowering.inlining import Arguments
+from gradledger.static.lowering.values import (
+    NO_KEYS,
+    PLAIN,
+    UNKNOWN,
+    Constant,
+    Items,
+    Known,
+    Parameters,
+    Thing,
+    optimizers_in,
+    reach_of,
+)
+from gradledger.static.lowering.weights import MEAN, SUM, divided
+
+LOSSES = re.compile(r"cross_entropy|_loss\(|Loss\(|loss_fn|criterion")
+
+
+class TensorCalls(GradientCalls):
+    """Things: tensors, models, engines, anything."""
+
+    def _of_tensor_or_object(self, thing: Thing, name: str, node: ast.Call) -> Known:
+        if name == "backward":
+            return self._backward(thing, node)
+        if thing.plain and thing.shape and name in sizes.METHODS:
+            return self._of_data(thing, name, node)
+        if thing.cls is not None:
+            method = self.method(thing.cls, name)
+            if method is not None:
+                return self.call_function(replace(method, bound=thing), self.arguments(node), node)
+        known = self.load(f"{thing.key}.{name}") if thing.key else None
+        if known is None and thing.cls is not None and name in self.attributes(thing.cls):
+            known = self.member(thing, name, node)
+        if known is not None:
+            return self.call_value(known, node)
+        if name in ("parameters", "named_parameters"):
+            self.arguments(node)
+            return Parameters(self.keys_named(thing))
+        if name.endswith(("parameters", "params", "param_groups")) and thing.key:
+            self.arguments(node)
+            return Parameters(frozenset({f"{thing.key}.{name}()"}))
+        if name == "zero_grad":
+            self.arguments(node)
+            if thing.key:
+                self.emit(Clears(self.at(node), self.keys_named(thing)))
+            return PLAIN
+        clips = name in ("clip_grad_norm_", "clip_grad_norm")  # of a model under FSDP
+        if clips and thing.key and self.is_model(thing.key):
+            self.arguments(node)
+            self.emit(Clips(self.at(node), self.keys_named(thing)))
+            return PLAIN
+        if name == "requires_grad_":
+            value = self.arguments(node).get(0, "requires_grad") or Constant.of(True)
+            if thing.plain or not thing.key:
+                leaf = replace(thing, plain=False, leaf=True, reach=NO_KEYS)
+                if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
+                    leaf = replace(leaf, key=self.scope.id + node.func.value.id)
+                    self.rebind(node.func.value, leaf)
+                return leaf
+            if value == Constant.of(True) and not self.is_model(thing.key):
+                return replace(thing, plain=False, leaf=True)
+            self.freeze(frozenset({thing.key}), value)
+            return thing
+        if name in facts.SELF_RETURNING:
+            self.arguments(node)
+            return PLAIN if thing.sure and thing.reach and not self.grad_enabled else thing
+        if name in facts.DETACHING:
+            arguments = self.arguments(node)
+            return PLAIN if not optimizers_in(Items(arguments.positional)) else UNKNOWN
+        if name in ("mean", "sum"):
+            self.arguments(node)
+            made = self.computed(thing)
+            return replace(made, weight=MEAN if name == "mean" else SUM)
+        if name in ("div", "div_", "true_divide") and node.args:
+            by = self.used(node.args[0])
+            weight = divided(thing.weight, by, ast.unparse(node.args[0]), self.at(node))
+            return replace(thing, key="", weight=weight)
+        return self._of_anything(thing, name, node)
+
+    def _of_data(self, thing: Thing, name: str, node: ast.Call) -> Known:
+        """A method of data whose size is known."""
+        arguments = self.arguments(node)
+        shape: tuple[int, ...] = ()
+        if name in sizes.SAME:
+            shape = thing.shape
+        elif name == "flatten":
+            shape = sizes.flattened(thing.shape, arguments)
+        elif name == "repeat":
+            shape = sizes.repeated(thing.shape, arguments)
+        return Thing(plain=True, shape=shape) if shape else PLAIN
+
+    def _of_anything(self, thing: Thing, name: str, node: ast.Call) -> Known:
+        framework = self.framework_call(thing, name, node)
+        if framework is not None:
+            return framework
+        arguments = self.arguments(node)
+        if name in ("append", "extend") and arguments.positional:
+            self._put_into(node, arguments.positional[0])
+            return PLAIN
+        if name in ("clear",):
+            self.release(thing.kept, node)
+        self.watch_strangers(f"{thing.key}.{name}", thing, arguments, node)
+        if thing.plain and not optimizers_in(Items(arguments.positional)):
+            return self.computed(*arguments.values(), sure=False)
+        tensor = thing.sure and not self.is_model(thing.key)
+        return self.computed(thing, *arguments.values(), sure=tensor)
+
+    def framework_call(self, thing: Thing, name: str, node: ast.Call) -> Known | None:
+        """Calls of objects that frameworks give: engines, accelerators, fabrics."""
+        raise NotImplementedError
+
+    def _backward(self, thing: Thing, node: ast.Call) -> Known:
+        arguments = self.arguments(node)
+        loss = arguments.get(0, "loss")
+        if loss is not None and not isinstance(loss, Thing):
+            loss = UNKNOWN
+        if isinstance(loss, Thing) and self._is_engine(thing, loss):
+            return self._engine_backward(thing, loss, node)
+        self.deposit(thing, node, arguments)
+        return PLAIN
+
+    def _is_engine(self, thing: Thing, loss: Thing) -> bool:
+        """Is it an object that runs the backward of a loss it is given, and no loss itself?"""
+        if thing.built.startswith(("deepspeed", "gradledger")):
+            return True
+        if thing.sure or thing.leaf:
+            return False
+        if "loss" in thing.key.rpartition(".")[2].lower():
+            return False
+        return not thing.reach or bool(loss.sure and not thing.sure)
+
+    def _engine_backward(self, engine: Thing, loss: Thing, node: ast.Call) -> Known:
+        raise NotImplementedError
+
+    def _call_thing(self, thing: Thing, node: ast.Call) -> Known:
+        arguments = self.arguments(node)
+        if thing.cls is not None:
+            method = self.method(thing.cls, "__call__")
+            if method is not None and self.is_interesting(method):
+                return self.call_function(replace(method, bound=thing), arguments, node)
+        self.watch_strangers(thing.key, thing, arguments, node)
+        model = self.is_model(thing.key) or thing.built.startswith("torch.nn.")
+        made = self.computed(thing, *arguments.values(), sure=False)
+        if not made.plain:
+            reach = made.reach | reach_of(thing)
+            made = replace(made, reach=reach, maybe=made.maybe - reach)
+        if thing.cls is not None and not made.plain:
+            made = replace(made, reach=made.reach | self.keys_named(thing))
+            losses = self._losses_of(thing, arguments, made, node)
+            if losses is not None and self.grad_enabled:
+                return losses
+        if not self.grad_enabled:
+            return PLAIN
+        carried = frozenset().union(
+            *(v.carried for v in arguments.values() if isinstance(v, Thing)), frozenset()
+        )
+        weight = replace(
+            made.weight,
+        )
+        kind = facts.last(thing.built)
+        if kind in facts.MEAN_MODULES:
+            weight = thing.weight
+        sure = model or any(isinstance(v, Thing) and v.sure for v in arguments.values())
+        depths = [
+            v.depth for v in arguments.values() if isinstance(v, Thing) and v.sure and v.reach
+        ]
+        return replace(
+            made,
+            sure=sure and model,
+            carried=carried,
+            weight=weight,
+            local=bool(self.local),
+            depth=min(depths, default=len(self.loops)),
+            built=LABELLED if _labelled(node) and model else "",
+        )
+
+    def _losses_of(
+        self, thing: Thing, arguments: Arguments, made: Thing, node: ast.Call
+    ) -> Known | None:
+        """What a model's own forward returns, where it computes the loss itself."""
+        forward = self.method(thing.cls, "forward") if thing.cls is not None else None
+        if forward is None or not LOSSES.search(forward.module.text(forward.node)):
+            return None
+        self.known.interesting[id(forward.node)] = True
+        before = self.inlined.copy(), len(self.unknown)
+        value = self.quietly(
+            lambda: self.call_function(replace(forward, bound=thing), arguments, node)
+        )
+        self.inlined, self.unknown = before[0], self.unknown[: before[1]]
+
+        def as_output(part: Known) -> Known:
+            weight = part.weight if isinstance(part, Thing) else made.weight
+            return replace(made, weight=weight, sure=True, local=bool(self.local))
+
+        if isinstance(value, Items) and not value.names:
+            return Items(tuple(map(as_output, value.values)))
+        return as_output(value) if isinstance(value, Thing) else None
+
+
+def _labelled(node: ast.Call) -> bool:
+    """Does a model get the labels, so that it computes its loss itself?"""
+    return any(k.arg in (None, "labels") for k in node.keywords)
