@@ -14,9 +14,9 @@ import pytest
 
 from gradledger.ledger import Certainty, Evidence, Finding, Place
 from gradledger.static.checked import Checked, Unknown
-from gradledger.static.running import Result
-from gradledger.static.seen import as_seen, trouble_as_seen
-from gradledger.static.sources import Source, Trouble, from_bytes, parse, read
+from gradledger.static.reading.seen import as_seen, trouble_as_seen
+from gradledger.static.reading.sources import Source, Trouble, from_bytes, parse, read
+from gradledger.static.running.running import Result
 
 
 def install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -162,7 +162,7 @@ def test_a_fault_that_is_met_from_several_files_is_one_finding(
 ) -> None:
     from gradledger.ledger import Certainty, Finding, Place
     from gradledger.static.checked import Checked
-    from gradledger.static.running import Result
+    from gradledger.static.running.running import Result
 
     def result(path: str, certainty: Certainty) -> Result:
         return Result(Checked((Finding("GL101", Place(path, 3), "does so", certainty),)))

@@ -11,7 +11,7 @@ from gradledger.cli import configuration, main
 from gradledger.cli.check import FORMATS
 from gradledger.rules import CATALOGUE, Severity
 from gradledger.static.fixing.cures import CURES
-from gradledger.static.suppression import IgnoreComments
+from gradledger.static.ignoring.suppression import IgnoreComments
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "checker.md").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from gradledger.rules import find
 from gradledger.static.checked import Checked
 from gradledger.static.checking import check_source
 from gradledger.static.project import Project
-from gradledger.static.sources import Source, read
+from gradledger.static.reading.sources import Source, read
 
 _MARK = re.compile(r"# (GL\d{3})\b")
 

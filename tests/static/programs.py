@@ -18,7 +18,7 @@ from gradledger.rules import find
 from gradledger.static.checked import Checked
 from gradledger.static.checking import check_source
 from gradledger.static.project import Project
-from gradledger.static.sources import Source
+from gradledger.static.reading.sources import Source
 
 Found = set[tuple[str, int]]
 """Rules, and the lines where they are broken."""

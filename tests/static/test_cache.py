@@ -10,12 +10,12 @@ from zlib import crc32
 import pytest
 
 from gradledger.ledger import Finding, Place
-from gradledger.static import file_work, one_file, own_code, running
-from gradledger.static.cache import Cache, folder_for
 from gradledger.static.checked import Checked
 from gradledger.static.project import Project
-from gradledger.static.running import Result, check_paths
-from gradledger.static.sources import Source
+from gradledger.static.reading.sources import Source
+from gradledger.static.running import file_work, one_file, own_code, running
+from gradledger.static.running.cache import Cache, folder_for
+from gradledger.static.running.running import Result, check_paths
 
 TRAINS = "import torch\nloss.backward()\n"
 HOUR = 3_600
@@ -198,7 +198,7 @@ def test_another_gradledger_starts_anew(
     for part in own_code._PARTS:
         (package / part / "inner").mkdir(parents=True)
         (package / part / "inner" / "x.py").write_text("1")
-    monkeypatch.setattr(own_code, "__file__", str(package / "static" / "own_code.py"))
+    monkeypatch.setattr(own_code, "__file__", str(package / "static" / "running" / "own_code.py"))
     check()
     shutil.copytree(package, tmp_path / "again")  # installed again: other dates, same content
     shutil.rmtree(package)

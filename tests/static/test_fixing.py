@@ -14,7 +14,7 @@ from gradledger.rules import CATALOGUE, find, programs
 from gradledger.static.fixing import Fixed, fixes
 from gradledger.static.fixing.cures import CURES
 from gradledger.static.fixing.importers import Importers
-from gradledger.static.running import check_bytes
+from gradledger.static.running.running import check_bytes
 
 WITH_EXAMPLE = sorted(CURES.keys() - {"GL503"})  # its example wants another block for the call
 LINES = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")

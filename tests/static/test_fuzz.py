@@ -15,7 +15,7 @@ from gradledger.static.checked import Checked
 from gradledger.static.checking import MOST_OUTCOMES, MOST_VISITS, check_source
 from gradledger.static.interpreter import Interpreter
 from gradledger.static.project import Project
-from gradledger.static.sources import Source
+from gradledger.static.reading.sources import Source
 from tests.static.programs import ONE_NET, check
 
 CODES = frozenset(rule.code for rule in CATALOGUE)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradledger.static.discovery import find
-from gradledger.static.gitignore import FOLDER, Ignores, read_ignores
+from gradledger.static.searching.discovery import find
+from gradledger.static.searching.gitignore import FOLDER, Ignores, read_ignores
 
 TREE = (
     "a.py", "b.py", "ab.py", "a-b.py", "a b.py", "[a].py", "a*.py", "!a.py", "#a.py", "\\.py",

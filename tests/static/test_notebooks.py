@@ -8,9 +8,9 @@ import pytest
 
 from gradledger.ledger import Evidence, Finding, Place
 from gradledger.static.checked import Checked, Unknown
-from gradledger.static.running import check_bytes
-from gradledger.static.seen import as_seen, cell_path, file_and_cell, texts, trouble_as_seen
-from gradledger.static.sources import Source, Trouble, from_bytes, parse
+from gradledger.static.reading.seen import as_seen, cell_path, file_and_cell, texts, trouble_as_seen
+from gradledger.static.reading.sources import Source, Trouble, from_bytes, parse
+from gradledger.static.running.running import check_bytes
 
 
 def code(text: str, **more: object) -> dict[str, Any]:

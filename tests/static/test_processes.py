@@ -11,13 +11,13 @@ import threading
 
 import pytest
 
-from gradledger.static.processes import available
+from gradledger.static.running.processes import available
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no other way to spread")
 
 START = """
 import os, signal, sys
-from gradledger.static.processes import Died, spread
+from gradledger.static.running.processes import Died, spread
 """
 
 
@@ -163,7 +163,8 @@ def test_a_process_with_threads_works_alone() -> None:
 
 
 def test_as_many_as_there_are_processors() -> None:
-    wanted = "from gradledger.static.processes import available; print(available(), available(7))"
+    module = "gradledger.static.running.processes"
+    wanted = f"from {module} import available; print(available(), available(7))"
     found, asked = said(wanted).split()
     assert int(found) == len(os.sched_getaffinity(0))
     assert asked == "7"

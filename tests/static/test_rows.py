@@ -5,9 +5,9 @@ import marshal
 
 from gradledger.ledger import Evidence, Finding, Place
 from gradledger.static.checked import Checked, Unknown
-from gradledger.static.results import IRRELEVANT, Result
-from gradledger.static.rows import result, row
-from gradledger.static.sources import Trouble
+from gradledger.static.reading.sources import Trouble
+from gradledger.static.running.results import IRRELEVANT, Result
+from gradledger.static.running.rows import result, row
 
 FULL = Result(
     Checked(

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from gradledger.ledger import Finding, Place
-from gradledger.static import one_file
 from gradledger.static.checked import Checked
 from gradledger.static.project import Project
-from gradledger.static.running import Result, check_bytes, check_paths
-from gradledger.static.sources import Source
+from gradledger.static.reading.sources import Source
+from gradledger.static.running import one_file
+from gradledger.static.running.running import Result, check_bytes, check_paths
 
 TRAINS = "import torch\nloss.backward()\n"
 
@@ -107,9 +107,9 @@ def test_bytes_are_checked_as_a_file_is(monkeypatch: pytest.MonkeyPatch) -> None
 PARALLEL = """
 import os, signal, sys
 from gradledger.ledger import Finding, Place
-from gradledger.static import file_work, one_file, running
+from gradledger.static.running import file_work, one_file, running
 from gradledger.static.checked import Checked
-from gradledger.static.running import check_paths
+from gradledger.static.running.running import check_paths
 file_work._BYTES_THAT_PAY = file_work._LOOKS_THAT_PAY = 0
 parent = os.getpid()
 

@@ -16,7 +16,7 @@ from gradledger.ledger.values import replace
 from gradledger.report.counts import counted
 from gradledger.report.paths import shown
 from gradledger.static.fixing import Fixed, fixes
-from gradledger.static.sources import read_bytes
+from gradledger.static.reading.sources import read_bytes
 
 
 def fixed(settings: Settings, outcome: Outcome) -> Outcome:

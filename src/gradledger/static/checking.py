@@ -15,7 +15,7 @@ from gradledger.static.lowering.essentials import essential
 from gradledger.static.lowering.roots import RELEVANT, TORCH, Root, roots
 from gradledger.static.program import Program
 from gradledger.static.project import Project
-from gradledger.static.sources import Source, Trouble
+from gradledger.static.reading.sources import Source, Trouble
 from gradledger.static.words import says
 
 STOPS = frozenset(rule.code for rule in CATALOGUE if rule.stops)

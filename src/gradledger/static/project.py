@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gradledger.static import sources
-from gradledger.static.sources import Source, Trouble
+from gradledger.static.reading import sources
+from gradledger.static.reading.sources import Source, Trouble
 from gradledger.static.words import Calls, Words, lines_of
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from gradledger.ledger.findings import Finding
 from gradledger.rules import find
 from gradledger.static.fixing.contents import Content
-from gradledger.static.one_file import check_data
 from gradledger.static.project import Project
-from gradledger.static.seen import file_and_cell
+from gradledger.static.reading.seen import file_and_cell
+from gradledger.static.running.one_file import check_data
 
 Key = tuple[str, str]
 """A rule, and the file that it is broken in. Not the line: edits move lines."""

@@ -15,9 +15,9 @@ from gradledger.static.fixing.fault import Fault
 from gradledger.static.fixing.importers import Importers
 from gradledger.static.fixing.joined_places import in_text
 from gradledger.static.fixing.script import Script
-from gradledger.static.relevance import relevant
-from gradledger.static.seen import file_and_cell
-from gradledger.static.sources import Trouble, read_bytes
+from gradledger.static.reading.relevance import relevant
+from gradledger.static.reading.seen import file_and_cell
+from gradledger.static.reading.sources import Trouble, read_bytes
 
 _LONGEST_CHAIN = 3
 """A clip that moves before the step may need an `unscale_`, which is an edit of its own."""

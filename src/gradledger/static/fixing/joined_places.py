@@ -5,8 +5,8 @@ from __future__ import annotations
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
-from gradledger.static.seen import file_and_cell
-from gradledger.static.sources import Source
+from gradledger.static.reading.seen import file_and_cell
+from gradledger.static.reading.sources import Source
 
 
 def in_text(finding: Finding, source: Source) -> Finding:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gradledger.static.fixing.edits import Edit, edited
-from gradledger.static.sources import Cell, Source
+from gradledger.static.reading.sources import Cell, Source
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _decode = json.JSONDecoder().raw_decode

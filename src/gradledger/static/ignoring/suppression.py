@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gradledger.errors import UnknownRuleError
 from gradledger.rules.selection import codes
-from gradledger.static.comments import Comment, comments
+from gradledger.static.ignoring.comments import Comment, comments
 
 MARK = "gradledger:"
 """A text without it has nothing for us, and is not taken apart."""

@@ -29,7 +29,7 @@ def find(paths: Iterable[str], *, exclude: Sequence[str] = (), base: str = ".") 
     for path in paths:
         if os.path.isdir(path):
             if search is None:
-                from gradledger.static.searching import Search
+                from gradledger.static.searching.search import Search
 
                 search = Search(found, exclude, base)
             search.folder(path)

@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gradledger.static.gitignore import FOLDER, Ignores, read_ignores
-from gradledger.static.repositories import Scopes, ignores_above, is_ignored
+from gradledger.static.searching.gitignore import FOLDER, Ignores, read_ignores
+from gradledger.static.searching.repositories import Scopes, ignores_above, is_ignored
 
 ENDINGS = (".py", ".ipynb")
 

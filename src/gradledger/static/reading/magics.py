@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from gradledger.static.logical_lines import Reader
-from gradledger.static.parsing import NotPython, tree
+from gradledger.static.reading.logical_lines import Reader
+from gradledger.static.reading.parsing import NotPython, tree
 
 _KEEP = frozenset(
     {"time", "timeit", "capture", "prun", "memit", "mprun", "lprun", "snakeviz", "pyinstrument",

@@ -10,8 +10,8 @@ from typing import Any
 from gradledger.ledger.findings import Evidence, Finding
 from gradledger.ledger.places import Place
 from gradledger.static.checked import Checked, Unknown
-from gradledger.static.results import Result
-from gradledger.static.sources import Trouble
+from gradledger.static.reading.sources import Trouble
+from gradledger.static.running.results import Result
 
 Row = list[Any]
 

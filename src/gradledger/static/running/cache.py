@@ -12,11 +12,11 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gradledger.static.hashing import hash_of
-from gradledger.static.results import IRRELEVANT, Result
+from gradledger.static.running.hashing import hash_of
+from gradledger.static.running.results import IRRELEVANT, Result
 
 if TYPE_CHECKING:
-    from gradledger.static.own_code import OwnCode
+    from gradledger.static.running.own_code import OwnCode
 
 FOLDER = ".gradledger_cache"
 
@@ -48,8 +48,8 @@ class Cache:
 
     def open(self, *, roots: tuple[str, ...] = ()) -> None:
         """Reads what is known from runs like this one: from here, with these roots of imports."""
-        from gradledger.static.cache_files import load
-        from gradledger.static.own_code import OwnCode
+        from gradledger.static.running.cache_files import load
+        from gradledger.static.running.own_code import OwnCode
 
         self._code = OwnCode()
         try:
@@ -83,7 +83,7 @@ class Cache:
             own, row, others = known
             if self._hash(path) != own or any(self._hash(p) != h for p, h in others.items()):
                 return None
-            from gradledger.static.rows import result
+            from gradledger.static.running.rows import result
 
             return result(row)
         except (TypeError, ValueError, AttributeError):  # made by someone else
@@ -105,7 +105,7 @@ class Cache:
         self._changed = True
         if not self._is_settled(stamp) or not all(self._is_settled(stamp_of(p)) for p in others):
             return
-        from gradledger.static.rows import row
+        from gradledger.static.running.rows import row
 
         self._hashed[path] = [*stamp, content]
         hashes = {other: self._hash(other) for other in others}
@@ -115,7 +115,7 @@ class Cache:
         """Writes what is new. What is remembered of files that are gone is forgotten."""
         if not self._changed or not self._key.get("here") or self._code is None:
             return
-        from gradledger.static.cache_files import save
+        from gradledger.static.running.cache_files import save
 
         self._changed = False
         for table in (self._nothing, self._hashed, self._checked):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gradledger.static.gitignore import FOLDER, Ignores, read_ignores
+from gradledger.static.searching.gitignore import FOLDER, Ignores, read_ignores
 
 Scopes = list[tuple[Ignores, str]]
 """Patterns, outermost first, each with the path by which they know the folder that is searched."""

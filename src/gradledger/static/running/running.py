@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gradledger.static.file_work import FileWork
-from gradledger.static.results import IRRELEVANT, Result
+from gradledger.static.running.file_work import FileWork
+from gradledger.static.running.results import IRRELEVANT, Result
 
 if TYPE_CHECKING:
-    from gradledger.static.cache import Cache, Stamp
+    from gradledger.static.running.cache import Cache, Stamp
 
 __all__ = ["Result", "check_bytes", "check_paths"]
 
@@ -56,14 +56,14 @@ def check_paths(
 
 def check_bytes(path: str, data: bytes, *, roots: tuple[str, ...] = ()) -> Result:
     """The same for one file whose bytes are at hand, as from standard input. Parsed always."""
-    from gradledger.static.one_file import check_data
     from gradledger.static.project import Project
+    from gradledger.static.running.one_file import check_data
 
     return check_data(path, data, Project(roots))
 
 
 def _processes(jobs: int | None) -> int:
-    from gradledger.static.processes import available
+    from gradledger.static.running.processes import available
 
     return available(jobs)
 
@@ -74,7 +74,7 @@ def _results(work: FileWork, cache: Cache | None, jobs: int) -> Iterator[tuple[i
         for index, done in work.done(range(len(work.files)), jobs=jobs):
             yield index, done.result
         return
-    from gradledger.static.cache import stamp_of
+    from gradledger.static.running.cache import stamp_of
 
     cache.open(roots=work.roots)
     left = []

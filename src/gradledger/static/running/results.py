@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gradledger.static.checked import Checked
-from gradledger.static.sources import Trouble
+from gradledger.static.reading.sources import Trouble
 
 
 class Result(NamedTuple):

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from gradledger.static.magics import neutralised
-from gradledger.static.sources import Cell
+from gradledger.static.reading.magics import neutralised
+from gradledger.static.reading.sources import Cell
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 

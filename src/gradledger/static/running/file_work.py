@@ -7,9 +7,9 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradledger.static.relevance import relevant
-from gradledger.static.results import IRRELEVANT, Result
-from gradledger.static.sources import Trouble, read_bytes
+from gradledger.static.reading.relevance import relevant
+from gradledger.static.reading.sources import Trouble, read_bytes
+from gradledger.static.running.results import IRRELEVANT, Result
 
 if TYPE_CHECKING:
     from gradledger.static.project import Project
@@ -68,7 +68,7 @@ class FileWork:
                 size += seen
         if not left:
             return
-        import gradledger.static.one_file  # noqa: F401 - before the processes part, once for all
+        import gradledger.static.running.one_file  # noqa: F401 - before the processes part, once for all
 
         left.sort()
         pays = size >= _BYTES_THAT_PAY
@@ -86,12 +86,12 @@ class FileWork:
             return len(data)
         if path not in self.named:
             return _NOTHING_IN_IT
-        from gradledger.static.one_file import broken
+        from gradledger.static.running.one_file import broken
 
         return Done(Result(troubles=broken(path, data), relevant=False))
 
     def _check(self, index: int) -> Done:
-        from gradledger.static.one_file import check_data
+        from gradledger.static.running.one_file import check_data
 
         path = self.files[index]
         data = read_bytes(path)
@@ -104,7 +104,7 @@ class FileWork:
             result = check_data(path, data, project)
         if not self._hashes:
             return Done(result)
-        from gradledger.static.hashing import hash_of
+        from gradledger.static.running.hashing import hash_of
 
         return Done(result, hash_of(data), project.dependencies())
 
@@ -125,7 +125,7 @@ class FileWork:
             for item in items:
                 yield item, work(item)
             return
-        from gradledger.static.processes import Died, spread
+        from gradledger.static.running.processes import Died, spread
 
         # Neighbours share what they import. Few enough that nobody waits long for the last ones.
         at_once = max(1, min(64, len(items) // (jobs * 16)))
@@ -140,7 +140,7 @@ class FileWork:
 def _packed(answer: int | Done) -> Any:
     if isinstance(answer, int):
         return answer
-    from gradledger.static.rows import row
+    from gradledger.static.running.rows import row
 
     return [row(answer.result), answer.hash, answer.others]
 
@@ -148,7 +148,7 @@ def _packed(answer: int | Done) -> Any:
 def _unpacked(answer: Any) -> int | Done:
     if isinstance(answer, int):
         return answer
-    from gradledger.static.rows import result
+    from gradledger.static.running.rows import result
 
     return Done(result(answer[0]), answer[1], answer[2])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from gradledger.static.decoding import Undecodable, decode
+from gradledger.static.reading.decoding import Undecodable, decode
 
 if TYPE_CHECKING:
     import ast
@@ -85,7 +85,7 @@ def read_bytes(path: str) -> bytes | Trouble:
 def from_bytes(path: str, data: bytes) -> Source | Trouble:
     """As `read`, of a file whose bytes are at hand (standard input). `path` may be any name."""
     if path.endswith(".ipynb"):
-        from gradledger.static.notebooks import NotANotebook, joined
+        from gradledger.static.reading.notebooks import NotANotebook, joined
 
         try:
             return Source(path, *joined(data))
@@ -100,7 +100,7 @@ def from_bytes(path: str, data: bytes) -> Source | Trouble:
 def parse(source: Source) -> ast.Module | Trouble:
     """The source's tree. It is made once; warnings about the code are none of ours."""
     if source._parsed is None:
-        from gradledger.static.parsing import NotPython, tree
+        from gradledger.static.reading.parsing import NotPython, tree
 
         try:
             source._parsed = tree(source.text, source.path)

@@ -9,7 +9,7 @@ from gradledger.ledger.findings import Evidence, Finding
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.static.checked import Checked, Unknown
-from gradledger.static.sources import Source, Trouble
+from gradledger.static.reading.sources import Source, Trouble
 
 
 def cell_path(path: str, number: int) -> str:

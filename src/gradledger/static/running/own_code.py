@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from gradledger.static.hashing import hash_of
+from gradledger.static.running.hashing import hash_of
 
 _PARTS = ("ledger", "rules", "static")
 
@@ -19,7 +19,7 @@ class OwnCode:
     """The code that makes findings: known by the dates of its files, or else by their content."""
 
     def __init__(self) -> None:
-        self._folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        self._folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         self._files: list[tuple[str, list[Any]]] | None = None
         self._hash = ""
 

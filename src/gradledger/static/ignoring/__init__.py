@@ -1,0 +1,1 @@
+"""Comments by which people say that a finding is meant."""

@@ -1,0 +1,1 @@
+"""All the files, in parallel, and what is remembered of them."""
