@@ -131,8 +131,9 @@ other_events = st.one_of(
 events = st.one_of(core_events, core_events, other_events)
 event_lists = st.lists(events, max_size=25)
 
-STARTS, ENDS, LAST = "a window starts", "a window ends", "the last round"
-conditions = st.sampled_from([None, None, "amp", "warm", STARTS, ENDS, LAST])
+STARTS, ENDS = "a window starts", "a window ends"
+FIRST, LAST, RAN_OUT = "the first round", "the last round", "the rounds are over"
+conditions = st.sampled_from([None, None, "amp", "warm", STARTS, ENDS, FIRST, LAST, RAN_OUT])
 
 
 def _grow(parts: st.SearchStrategy[Program]) -> st.SearchStrategy[Program]:
@@ -144,12 +145,14 @@ def _grow(parts: st.SearchStrategy[Program]) -> st.SearchStrategy[Program]:
             parts,
             at_least=st.sampled_from([0, 0, 1, 2]),
             last=st.sampled_from([None, None, LAST]),
+            first=st.sampled_from([None, None, FIRST]),
+            ran_out=st.sampled_from([None, None, RAN_OUT]),
             anew=st.sampled_from([frozenset(), frozenset({"warm"})]),
         ),
         st.builds(Forget, st.sampled_from(["amp", "warm", ENDS])),
         st.builds(Tick, st.just(STARTS), st.just(ENDS), long=st.booleans()),
         st.builds(Leave, st.sampled_from(["break", "continue", "return", "raise"])),
-        st.builds(Call, parts),
+        st.builds(Call, parts, left_by=st.sampled_from(["return", "continue", "break"])),
         st.builds(Try, parts, parts, fault=st.one_of(st.none(), st.builds(Fault, places))),
         st.builds(Require, some_cells),
     )

@@ -77,11 +77,11 @@ class Run:
                 self._tick(program)
             case Leave(by):
                 raise Left(by)
-            case Call(body):
+            case Call(body, left_by):
                 try:
                     yield from self._run(body, at)
                 except Left as left:
-                    if left.args[0] != "return":
+                    if left.args[0] != left_by:
                         raise
             case Try():
                 yield from self._try(program, at)
@@ -99,13 +99,17 @@ class Run:
 
     def _loop(self, loop: Loop, at: Position) -> Iterator[tuple[Position, Event]]:
         rounds = self._choice.randint(loop.at_least, max(loop.at_least, 4))
+        ran_out = rounds > 0
         for round_ in range(rounds):
+            if loop.first is not None:
+                self.facts[loop.first] = round_ == 0
             if loop.last is not None:
                 self.facts[loop.last] = round_ == rounds - 1
             try:
                 yield from self._run(loop.body, (*at, "round"))
             except Left as left:
                 if left.args[0] == "break":
+                    ran_out = False
                     break
                 if left.args[0] != "continue":
                     raise
@@ -113,8 +117,10 @@ class Run:
                 self.facts.pop(condition, None)
             if loop.last is not None and self.facts.get(loop.last) is None:
                 raise Pruned  # it was forgotten inside: nobody knows any more which round is last
-        for condition in (*loop.anew, *([loop.last] if loop.last else [])):
-            if rounds:
+        if loop.ran_out is not None:
+            self.facts[loop.ran_out] = ran_out
+        for condition in (*loop.anew, loop.last, loop.first):
+            if condition is not None:
                 self.facts.pop(condition, None)
 
     def _tick(self, tick: Tick) -> None:

@@ -235,7 +235,8 @@ class Interpreter:
         self._left["break"] = self._left["continue"] = NO_PATHS
         ended = NO_PATHS
         new, reached = self._round(loop, paths, (*visit, "first"))
-        ended |= reached if loop.at_least < 2 else NO_PATHS
+        if loop.at_least < 2 or not new.isdisjoint(paths):
+            ended |= reached
         # A round in which nothing happened is none: what follows it is the first round again.
         new, reached = self._round(loop, new - paths, (*visit, "second"))
         ended |= reached
