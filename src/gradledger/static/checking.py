@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gradledger.ledger.findings import Finding
-from gradledger.ledger.places import Place
-from gradledger.ledger.values import replace
 from gradledger.rules import CATALOGUE, YIELDS_TO, judge
 from gradledger.static.checked import Checked, Unknown
 from gradledger.static.interpreter import Interpreter, TooManyPaths
@@ -111,6 +109,3 @@ def _once_each(findings: Iterable[Finding]) -> tuple[Finding, ...]:
         if known is None or (known.certainty, finding.certainty) == ("possible", "certain"):
             best[key] = finding
     return tuple(best.values())
-
-
-__all__ = ["Place", "check_source", "replace"]

@@ -28,8 +28,13 @@ class Node(Value):
     if TYPE_CHECKING:
         _kinds: ClassVar[frozenset[type[Event]]]
 
+    @property
+    def inner(self) -> tuple[Program, ...]:
+        """The pieces that it is made of, in the order of the text."""
+        return ()
+
     def _own_kinds(self) -> frozenset[type[Event]]:
-        return frozenset()
+        return frozenset().union(*(piece.kinds for piece in self.inner))
 
 
 class Do(Node):
@@ -46,8 +51,9 @@ class Sequence(Node):
 
     parts: tuple[Program, ...]
 
-    def _own_kinds(self) -> frozenset[type[Event]]:
-        return frozenset().union(*(part.kinds for part in self.parts))
+    @property
+    def inner(self) -> tuple[Program, ...]:
+        return self.parts
 
 
 class Branch(Node):
@@ -61,8 +67,9 @@ class Branch(Node):
     orelse: Program
     condition: str | None = None
 
-    def _own_kinds(self) -> frozenset[type[Event]]:
-        return self.then.kinds | self.orelse.kinds
+    @property
+    def inner(self) -> tuple[Program, ...]:
+        return self.then, self.orelse
 
 
 class Loop(Node):
@@ -79,8 +86,9 @@ class Loop(Node):
     anew: frozenset[str] = frozenset()
     """Conditions that each round asks anew: no round knows those of the one before."""
 
-    def _own_kinds(self) -> frozenset[type[Event]]:
-        return self.body.kinds
+    @property
+    def inner(self) -> tuple[Program, ...]:
+        return (self.body,)
 
 
 class Forget(Node):
@@ -117,8 +125,9 @@ class Call(Node):
     body: Program
     left_by: Exit = "return"
 
-    def _own_kinds(self) -> frozenset[type[Event]]:
-        return self.body.kinds
+    @property
+    def inner(self) -> tuple[Program, ...]:
+        return (self.body,)
 
 
 class Try(Node):
@@ -131,8 +140,9 @@ class Try(Node):
     handler: Program
     fault: Event | None = None
 
-    def _own_kinds(self) -> frozenset[type[Event]]:
-        return self.body.kinds | self.handler.kinds
+    @property
+    def inner(self) -> tuple[Program, ...]:
+        return self.body, self.handler
 
 
 class Require(Node):

@@ -28,7 +28,7 @@ from gradledger.ledger.events import (
     Update,
 )
 from gradledger.ledger.values import replace
-from gradledger.static.lowering.blocks import NOTHING, conditions_in, events_in, sequence
+from gradledger.static.lowering.blocks import conditions_in, events_in, sequence
 from gradledger.static.lowering.dependence import (
     asked_anew,
     changing,
@@ -50,13 +50,13 @@ from gradledger.static.lowering.effects import (
     Spends,
     Unscales,
 )
-from gradledger.static.lowering.values import NO_KEYS, Keys, Optimizer
+from gradledger.static.lowering.values import NO_KEYS, Keys, Optimizer, within
 from gradledger.static.program import (
+    NOTHING,
     Branch,
     Call,
     Do,
     Forget,
-    Leave,
     Loop,
     Program,
     Require,
@@ -127,7 +127,7 @@ class Binding:
             for e in effects
             if isinstance(e, Reads | Clears | Edits) and e.leaf
             for k in e.keys
-            if not any(_within(k, cell) or _within(cell, k) for cell in owned)
+            if not any(within(k, cell) or within(cell, k) for cell in owned)
         )
         """Tensors that are no parameters, whose gradients the code looks at."""
         self._cells: CellNames = owned
@@ -136,8 +136,8 @@ class Binding:
             self._strays = frozenset(
                 k
                 for k in strays
-                if not any(_within(k, c) or _within(c, k) for c in owned)
-                and not any(_within(k, c) for c in self._leaves)
+                if not any(within(k, c) or within(c, k) for c in owned)
+                and not any(within(k, c) for c in self._leaves)
             )
         """Models that nobody owns."""
         self._program = program
@@ -148,7 +148,7 @@ class Binding:
         """Conditions on which an event depends, and not just whether a loop goes on."""
         always = [d.frozen for d in self._deposits]
         self._never_free = frozenset(
-            c for c in owned if always and all(any(_within(c, k) for k in f) for f in always)
+            c for c in owned if always and all(any(within(c, k) for k in f) for f in always)
         )
         """Cells that seem frozen at each backward: who steps on them knows better."""
 
@@ -164,9 +164,9 @@ class Binding:
             owners[cell] = frozenset(n for n, cells in self._owned.items() if cell in cells)
         kept: dict[tuple[frozenset[str], frozenset[str]], str] = {}
         for cell in sorted(owners):
-            spoken_of = frozenset(k for k in alone if _within(k, cell) or _within(cell, k))
+            spoken_of = frozenset(k for k in alone if within(k, cell) or within(cell, k))
             reached = frozenset(
-                d.at.line for d in self._deposits if any(_within(r, cell) for r in d.keys)
+                d.at.line for d in self._deposits if any(within(r, cell) for r in d.keys)
             )
             first = kept.setdefault((owners[cell], spoken_of, reached), cell)  # type: ignore[arg-type]
             if first != cell:
@@ -249,10 +249,10 @@ class Binding:
         }
         for other in self._optimizers.values():
             named |= other.keys or set()
-        parts = {n for n in named if any(_within(n, k) and n != k for k in keys)}
+        parts = {n for n in named if any(within(n, k) and n != k for k in keys)}
         by_hand = {k for e in effects if isinstance(e, Clears) and not e.to_none for k in e.keys}
         # Who clears `model.weight.grad` and `model.bias.grad` by hand has named all there is.
-        whole = {k for k in keys if any(_within(p, k) and p != k for p in parts & by_hand)}
+        whole = {k for k in keys if any(within(p, k) and p != k for p in parts & by_hand)}
         return (keys - whole) | parts
 
     # Which cells
@@ -260,12 +260,12 @@ class Binding:
     def _reached(self, reach: Keys, perhaps: Keys) -> tuple[CellNames, CellNames]:
         """The cells that a backward surely reaches, and those that it may."""
         leaves = frozenset(
-            c for c in self._leaves if any(_within(r, c) or _within(c, r) for r in reach)
+            c for c in self._leaves if any(within(r, c) or within(c, r) for r in reach)
         )
         if leaves and reach == leaves and not perhaps:
             return leaves, NO_CELLS
         sure, maybe = self._reached_owned(reach, perhaps)
-        strays = frozenset(c for c in self._strays if any(_within(r, c) for r in reach))
+        strays = frozenset(c for c in self._strays if any(within(r, c) for r in reach))
         return sure | leaves | strays, maybe
 
     def _reached_owned(self, reach: Keys, perhaps: Keys) -> tuple[CellNames, CellNames]:
@@ -274,10 +274,10 @@ class Binding:
             return self._cells, NO_CELLS
         sure, maybe = set(), set()
         for cell in self._cells - self._unknown:
-            if any(_within(r, cell) for r in reach):
+            if any(within(r, cell) for r in reach):
                 sure.add(cell)
-            elif any(_within(cell, r) or self._held(cell, r) for r in reach | perhaps) or any(
-                _within(r, cell) for r in perhaps
+            elif any(within(cell, r) or self._held(cell, r) for r in reach | perhaps) or any(
+                within(r, cell) for r in perhaps
             ):
                 maybe.add(cell)
         maybe |= self._unknown
@@ -289,7 +289,7 @@ class Binding:
 
     def _held(self, cell: str, owner: str) -> bool:
         """Is the cell that of something which the object holds?"""
-        return any(_within(cell, held) for held in self._contents.get(owner, ()))
+        return any(within(cell, held) for held in self._contents.get(owner, ()))
 
     def _named(self, effect: Effect) -> tuple[CellNames, CellNames]:
         """The cells that are surely meant, and those that may be."""
@@ -302,11 +302,11 @@ class Binding:
             only = next(iter(self._owned.values()))
             if only & self._unknown:
                 return only, NO_CELLS
-            meant = frozenset(c for c in only if any(_within(c, k) for k in effect.keys))
+            meant = frozenset(c for c in only if any(within(c, k) for k in effect.keys))
             # The only optimizer there is, and a name for its model that nobody can trace.
             return meant or only, NO_CELLS
         sure = frozenset(
-            c for c in self._cells - self._unknown if any(_within(c, k) for k in effect.keys)
+            c for c in self._cells - self._unknown if any(within(c, k) for k in effect.keys)
         )
         return sure, (frozenset(self._unknown) if not sure else NO_CELLS)
 
@@ -365,7 +365,7 @@ class Binding:
                 return Do(Unscale(event.at, event.optimizer, event.scaler))
             case Renews():
                 cells = frozenset(
-                    c for c in self._cells | self._leaves if any(_within(c, k) for k in event.keys)
+                    c for c in self._cells | self._leaves if any(within(c, k) for k in event.keys)
                 )
                 if event.optimizer:
                     cells = self._owned.get(event.optimizer, NO_CELLS) & self._unknown
@@ -395,7 +395,7 @@ class Binding:
     def _deposit(self, event: Deposits) -> Program:
         sure, maybe = self._reached(event.keys, event.maybe)
         frozen = frozenset(
-            c for c in self._cells | self._strays if any(_within(c, k) for k in event.frozen)
+            c for c in self._cells | self._strays if any(within(c, k) for k in event.frozen)
         )
         for cells in self._owned.values():
             if cells <= frozen:
@@ -429,7 +429,7 @@ class Binding:
 
     def _spend(self, event: Spends) -> Program:
         if not event.optimizer:
-            cells = frozenset(c for c in self._by_hand if any(_within(c, k) for k in event.keys))
+            cells = frozenset(c for c in self._by_hand if any(within(c, k) for k in event.keys))
             return Do(Step(event.at, BY_HAND, cells)) if cells else NOTHING
         step = Do(Step(event.at, event.optimizer, scaler=event.scaler))
         if self._single:
@@ -481,11 +481,3 @@ class Binding:
             Do(Clear(event.at, cells)),
         ]
         return Branch(sequence(stepped), NOTHING, None)
-
-
-def _within(key: str, whole: str) -> bool:
-    """Is the one a part of the other, or the same?"""
-    return key == whole or (key.startswith(whole) and key[len(whole)] in ".[")
-
-
-__all__ = ["Binding", "Leave", "TooManyOwners", "replace"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from gradledger.ledger.events import Batch, Event
 from gradledger.ledger.values import replace
@@ -69,24 +69,24 @@ def holds(program: Program, *kinds: type[Event]) -> bool:
     return not program.kinds.isdisjoint(kinds)
 
 
-def events_in(program: Program) -> Iterable[Event]:
+def pieces(program: Program) -> Iterator[Program]:
+    """All pieces of a program, itself first, in the order of the text."""
+    todo = [program]
+    while todo:
+        piece = todo.pop()
+        yield piece
+        todo.extend(reversed(piece.inner))
+
+
+def events_in(program: Program) -> Iterator[Event]:
     """All events, in the order of the text."""
-    match program:
-        case Do(event):
-            yield event
-        case Sequence(parts):
-            for part in parts:
-                yield from events_in(part)
-        case Branch(then, orelse):
-            yield from events_in(then)
-            yield from events_in(orelse)
-        case Loop(body) | Call(body):
-            yield from events_in(body)
-        case Try(body, handler):
-            yield from events_in(body)
-            yield from events_in(handler)
-        case _:
-            return
+    return (piece.event for piece in pieces(program) if isinstance(piece, Do))
+
+
+def conditions_in(program: Program) -> set[str]:
+    """The names of all conditions that something depends on."""
+    asked = (piece.condition for piece in pieces(program) if isinstance(piece, Branch))
+    return {condition for condition in asked if condition}
 
 
 def without(program: Program, kind: type[Event]) -> Program:
@@ -104,32 +104,3 @@ def without(program: Program, kind: type[Event]) -> Program:
             return replace(program, body=without(body, kind), handler=without(handler, kind))
         case _:
             return program
-
-
-def conditions_in(program: Program) -> set[str]:
-    """The names of all conditions that something depends on."""
-    match program:
-        case Branch(then, orelse, condition):
-            found = conditions_in(then) | conditions_in(orelse)
-            return found | {condition} if condition else found
-        case Sequence(parts):
-            return set().union(*map(conditions_in, parts))
-        case Loop(body) | Call(body):
-            return conditions_in(body)
-        case Try(body, handler):
-            return conditions_in(body) | conditions_in(handler)
-        case _:
-            return set()
-
-
-__all__ = [
-    "NOTHING",
-    "acts",
-    "branch",
-    "conditions_in",
-    "does",
-    "events_in",
-    "holds",
-    "sequence",
-    "without",
-]

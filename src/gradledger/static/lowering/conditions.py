@@ -6,6 +6,7 @@ import ast
 import re
 
 from gradledger.ledger.values import Value
+from gradledger.static.lowering import rounds
 from gradledger.static.lowering.calls import Calls
 from gradledger.static.lowering.state import LoopState
 from gradledger.static.lowering.values import (
@@ -103,7 +104,7 @@ class Conditions(Calls):
             case Thing(key=key) if key:
                 if self.loops and LAST.search(key):
                     loop = self.loops[-1]
-                    loop.last = f"last round of {loop.id}"
+                    loop.last = rounds.last_round(loop.id)
                     return Ask(loop.last, positive)
                 return self._named(key, {key}, positive)
             case _:
@@ -189,11 +190,11 @@ class Conditions(Calls):
             known = size.value
         if not counter.loop:
             counted = self._text(counter, left.left)
-            group = f"running rounds {counted} % {size_text}"
-            loop.windows[group] = (f"{group} starts", f"{group} ends", known)
-            return Ask(f"{group} ends", positive)
-        group = f"rounds of {counter.loop} % {size_text}"
-        starts, ends = f"{group} starts", f"{group} ends"
+            group = rounds.running_window(counted, size_text)
+            loop.windows[group] = (rounds.starts(group), rounds.ends(group), known)
+            return Ask(rounds.ends(group), positive)
+        group = rounds.own_window(counter.loop, size_text)
+        starts, ends = rounds.starts(group), rounds.ends(group)
         loop.windows[group] = starts, ends, known
         place = counter.plus - self._remainder(right, size, left.right)
         if place == 0:
@@ -225,7 +226,7 @@ class Conditions(Calls):
         number = bound.value
         if loop is None or not counter.loop or not isinstance(number, int | float):
             return None
-        loop.first = first = f"first round of {loop.id}"
+        loop.first = first = rounds.first_round(loop.id)
         start = counter.plus
         match op:
             case ast.Eq() | ast.LtE() if number == start:
@@ -271,7 +272,7 @@ class Conditions(Calls):
             positive = not positive
         else:
             return None
-        loop.last = f"last round of {loop.id}"
+        loop.last = rounds.last_round(loop.id)
         return Ask(loop.last, positive)
 
     def _called_condition(self, test: ast.Call, positive: bool) -> Condition:
@@ -333,7 +334,7 @@ class Conditions(Calls):
 def counts_rounds(asked: Condition) -> bool:
     """Is it about where in a window or in a loop this is?"""
     if isinstance(asked, Ask):
-        return asked.name is not None and "round" in asked.name
+        return asked.name is not None and rounds.of_rounds(asked.name)
     return isinstance(asked, Both) and any(map(counts_rounds, asked.parts))
 
 

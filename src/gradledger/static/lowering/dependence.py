@@ -7,24 +7,22 @@ from collections.abc import Iterator
 from gradledger.ledger.events import (
     Event,
 )
-from gradledger.static.lowering.blocks import acts, conditions_in, events_in
+from gradledger.static.lowering.blocks import acts, conditions_in, holds, pieces
 from gradledger.static.lowering.effects import (
     Clears,
     Deposits,
-    Effect,
     HandsOver,
     Spends,
 )
+from gradledger.static.lowering.rounds import of_rounds
 from gradledger.static.program import (
     Branch,
-    Call,
     Do,
     Forget,
     Loop,
     Program,
     Sequence,
     Tick,
-    Try,
 )
 
 
@@ -46,62 +44,32 @@ def thrown_away(program: Program) -> set[int]:
 
 
 def _outside_loops(program: Program) -> Iterator[Event]:
-    match program:
-        case Do(event):
-            yield event
-        case Sequence(parts):
-            for part in parts:
-                yield from _outside_loops(part)
-        case Branch(then, orelse):
-            yield from _outside_loops(then)
-            yield from _outside_loops(orelse)
-        case Call(body):
-            yield from _outside_loops(body)
-        case Try(body, handler):
-            yield from _outside_loops(body)
-            yield from _outside_loops(handler)
+    """The events that happen once, in the order of the text."""
+    if isinstance(program, Do):
+        yield program.event
+    for piece in program.inner if not isinstance(program, Loop) else ():
+        yield from _outside_loops(piece)
 
 
 def only_left_out(program: Program) -> set[str]:
     """Conditions by which somebody chose to leave out a clear or a step, and nothing else."""
-    match program:
-        case Branch(then, orelse, condition):
-            found = only_left_out(then) | only_left_out(orelse)
-            for side, other in ((then, orelse), (orelse, then)):
-                events = [e for e in events_in(side) if isinstance(e, Effect)]
-                if condition and events and not acts(other):
-                    kinds = {type(e) for e in events}
-                    if kinds & {Clears, Spends} and Deposits not in kinds:
-                        found.add(condition)
-            return found
-        case Sequence(parts):
-            return set().union(*map(only_left_out, parts))
-        case Loop(body) | Call(body):
-            return only_left_out(body)
-        case Try(body, handler):
-            return only_left_out(body) | only_left_out(handler)
-        case _:
-            return set()
+    return {
+        piece.condition
+        for piece in pieces(program)
+        if isinstance(piece, Branch) and piece.condition
+        for side, other in (piece.inner, piece.inner[::-1])
+        if holds(side, Clears, Spends) and not holds(side, Deposits) and not acts(other)
+    }
 
 
 def deciding(program: Program) -> set[str]:
     """Conditions on which an event depends, and not just whether a loop goes on."""
-    match program:
-        case Branch(then, orelse, condition):
-            found = deciding(then) | deciding(orelse)
-            if condition and (
-                acts(then) or acts(orelse) or " round" in condition or "round " in condition
-            ):
-                found.add(condition)
-            return found
-        case Sequence(parts):
-            return set().union(*map(deciding, parts))
-        case Loop(body) | Call(body):
-            return deciding(body)
-        case Try(body, handler):
-            return deciding(body) | deciding(handler)
-        case _:
-            return set()
+    return {
+        piece.condition
+        for piece in pieces(program)
+        if isinstance(piece, Branch) and piece.condition
+        if acts(piece.then) or acts(piece.orelse) or of_rounds(piece.condition)
+    }
 
 
 def asked_anew(body: Program) -> frozenset[str]:
@@ -119,20 +87,13 @@ def asked_anew(body: Program) -> frozenset[str]:
 
 def changing(program: Program) -> set[str]:
     """Names that are assigned inside of a loop, and conditions that a counter decides."""
-    match program:
-        case Forget(name):
-            return {name}
-        case Tick(starts, ends):
-            return {starts, ends}
-        case Branch(then, orelse):
-            return changing(then) | changing(orelse)
-        case Sequence(parts):
-            return set().union(*map(changing, parts))
-        case Loop(body, _, last, first, ran_out):
-            return changing(body) | {c for c in (last, first, ran_out) if c}
-        case Call(body):
-            return changing(body)
-        case Try(body, handler):
-            return changing(body) | changing(handler)
-        case _:
-            return set()
+    found: set[str | None] = set()
+    for piece in pieces(program):
+        match piece:
+            case Forget(name):
+                found.add(name)
+            case Tick(starts, ends):
+                found |= {starts, ends}
+            case Loop(_, _, last, first, ran_out):
+                found |= {last, first, ran_out}
+    return {name for name in found if name}

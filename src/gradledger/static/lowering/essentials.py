@@ -16,8 +16,8 @@ from gradledger.ledger.events import (
     Update,
 )
 from gradledger.ledger.values import replace
-from gradledger.static.lowering.blocks import NOTHING, does, sequence
-from gradledger.static.program import Branch, Call, Do, Loop, Program, Sequence, Try
+from gradledger.static.lowering.blocks import does, sequence
+from gradledger.static.program import NOTHING, Branch, Call, Do, Loop, Program, Sequence, Try
 
 LEFT_OUT = (Clip, Compare, Keep, Release, Schedule, Sync, Unscale, Update)
 

@@ -198,7 +198,6 @@ MEAN_MODULES = frozenset(
     ]
 )
 
-LOADER_MAKERS = frozenset(["DataLoader"])
 
 ITERATION_WRAPPERS = frozenset(
     [
@@ -261,8 +260,6 @@ OPTIMIZER_HARMLESS = frozenset(
         "eval",
     ]
 )
-
-NO_GRAD = frozenset(["no_grad", "inference_mode"])
 
 
 def last(dotted: str) -> str:

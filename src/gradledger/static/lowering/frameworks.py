@@ -6,10 +6,10 @@ import ast
 import re
 from collections.abc import Callable
 
-from gradledger.ledger.events import Batch, EpochEnd, Update, Weight
+from gradledger.ledger.events import Update, Weight
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts
-from gradledger.static.lowering.blocks import acts, conditions_in, sequence
+from gradledger.static.lowering.blocks import acts
 from gradledger.static.lowering.effects import Clips, Deposits, Unscales
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.state import LoopState
@@ -26,7 +26,7 @@ from gradledger.static.lowering.values import (
     Thing,
     optimizers_in,
 )
-from gradledger.static.program import Do, Forget, Loop, Program, Tick
+from gradledger.static.program import Loop, Tick
 
 APEX = "amp"
 """The scaler that apex keeps to itself."""
@@ -97,19 +97,14 @@ class Frameworks(Statements):
             self.loops.pop()
         if not acts(body):
             return
-        used, start, own = conditions_in(body), [], False
-        for group, (starts, ends, size) in loop.windows.items():
-            if {starts, ends} & used:
-                start.append(Tick(starts, ends, size != 2))
-                even = rounds and size and rounds % size == 0
-                own = own or (group.startswith("rounds of") and not even)
-        at = self.at(node)
-        epoch: list[Program] = [Loop(sequence([*start, Do(Batch(at)), body]), last=loop.last)]
-        if own:
-            names = [name for s, e, _ in loop.windows.values() for name in (s, e)]
-            epoch = [*map(Forget, names), *epoch, *map(Forget, names)]
-            epoch.append(Do(EpochEnd(at, restarts=True)))
-        self.out.append(Loop(sequence(epoch)))
+
+        def epoch() -> None:
+            before, self.ended = self.ended, []
+            self.write_rounds(body, loop, self.at(node), rounds=rounds)
+            self.end_epochs()
+            self.ended = before
+
+        self.out.append(Loop(self.block(epoch)))
 
     # Accelerate and Fabric
 
@@ -350,6 +345,3 @@ def _only_optimizers(value: Known) -> list[Optimizer]:
                     if not isinstance(item, Scheduler):
                         found += _only_optimizers(item)
     return found
-
-
-__all__ = ["Do", "Frameworks"]

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 
 from gradledger.ledger.events import Batch, EpochEnd, Keep
+from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.blocks import (
     acts,
@@ -23,6 +24,8 @@ from gradledger.static.lowering.effects import (
 )
 from gradledger.static.lowering.facts import ITERATION_WRAPPERS
 from gradledger.static.lowering.joining import joined
+from gradledger.static.lowering.rounds import is_own
+from gradledger.static.lowering.rounds import ran_out as end_of
 from gradledger.static.lowering.state import LoopState
 from gradledger.static.lowering.values import (
     PLAIN,
@@ -254,7 +257,16 @@ class Loops(Choices):
         elif not acts(body):
             self.statements = statements + len(node.body)
         if acts(body):
-            self._write_loop(node, body, loop, data=data, at_least=at_least, rounds=rounds)
+            nested = bool(self.loops)
+            self.write_rounds(
+                body,
+                loop,
+                self.at(node),
+                at_least=at_least,
+                rounds=rounds,
+                draws=data or not nested or bool(DRAWS.search(self.scope.module.text(node))),
+                data_ends=(data or nested) and not isinstance(node, ast.While),
+            )
         self.store = joined(before, self.store)
         self.frozen &= frozen
 
@@ -339,49 +351,32 @@ class Loops(Choices):
                 if (at is not None and at in new.carried) or at is not None:
                     self.emit(Keep(at, "state", walked=True))
 
-    def _write_loop(
+    def write_rounds(
         self,
-        node: ast.For | ast.AsyncFor | ast.While,
         body: Program,
         loop: LoopState,
+        at: Place,
         *,
-        data: bool,
-        at_least: int,
-        rounds: int | None,
+        at_least: int = 0,
+        rounds: int | None = None,
+        draws: bool = True,
+        data_ends: bool = True,
     ) -> None:
-        start: list[Program] = []
-        own = False
-        used, sizes = conditions_in(body), set()
-        for group, (starts, ends, size) in loop.windows.items():
-            if not {starts, ends} & used:
-                continue
-            sizes.add(size)
-            start.append(Tick(starts, ends, size != 2))
-            if group.startswith("rounds of"):
-                own = True
-                self.out += [Forget(starts), Forget(ends)]
-        draws = (
-            data
-            or len(self.loops) == 0
-            or bool(loop.windows)
-            or (DRAWS.search(self.scope.module.text(node)) is not None)
-        )
-        if draws:
-            self.block_at(start, Batch(self.at(node)))
-        even = rounds and all(size and rounds % size == 0 for size in sizes)
-        again = data or bool(self.loops)
-        ran_out = None
-        if own and again and not even and not isinstance(node, ast.While):
-            ran_out = f"round after round of {loop.id} until its end"
-            self.ended.append((ran_out, EpochEnd(self.at(node), restarts=True)))
-        self.out.append(Loop(sequence([*start, body]), at_least, loop.last, loop.first, ran_out))
-        for group, (starts, ends, _) in loop.windows.items():
-            if group.startswith("rounds of"):
-                self.out += [Forget(starts), Forget(ends)]
-
-    def block_at(self, start: list[Program], event: Batch) -> None:
-        """Puts an event in front."""
-        start.append(Do(event))
+        """A loop around a body: counters tick, and each round may go on to other data."""
+        used = conditions_in(body)
+        windows = {w: c for w, c in loop.windows.items() if {c[0], c[1]} & used}
+        own = [Forget(c) for w, (*both, _) in windows.items() if is_own(w) for c in both]
+        start: list[Program] = [Tick(s, e, size != 2) for s, e, size in windows.values()]
+        if draws or windows:
+            start.append(Do(Batch(at)))
+        even = rounds and all(size and rounds % size == 0 for *_, size in windows.values())
+        ran_out = end_of(loop.id) if own and data_ends and not even else None
+        if ran_out is not None:
+            self.ended.append((ran_out, EpochEnd(at, restarts=True)))
+        self.out += own
+        whole = sequence([*start, body])
+        self.out.append(Loop(whole, at_least, loop.last, loop.first, ran_out))
+        self.out += own
 
 
 def _is_range(node: ast.expr) -> bool:

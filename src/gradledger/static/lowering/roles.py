@@ -34,11 +34,6 @@ _STEPPED_BY_SCALER = re.compile(r"scaler\.(?:step|unscale_)\(\s*(?:\w+\.)*(\w+)"
 _OPTIMIZER = re.compile(r"(?:^|_)(?:opt|OPT)s?(?:$|_|\d|[A-Z])|[oO]ptim|OPTIM|Opt(?:$|[A-Z_])")
 _SCHEDULER = re.compile(r"sched|(^|_)lr($|_)|warmup|annealer|plateau", re.IGNORECASE)
 _SCALER = re.compile(r"scaler", re.IGNORECASE)
-_OTHERS = re.compile(
-    r"env|prof|bar|pbar|progress|timer|writer|logger|meter|sim|game|world|agent|clock|wandb|engine"
-    r"|ema|metric|mask|prun|tqdm|monitor|noise|eps|beta|temperature",
-    re.IGNORECASE,
-)
 
 
 def backwarded(text: str) -> set[str]:

@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
-from gradledger.static.lowering.blocks import NOTHING
 from gradledger.static.lowering.frameworks import Frameworks
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.knowledge import Knowledge
 from gradledger.static.lowering.state import MOST_STATEMENTS, TooMuchCode
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Optimizer, Thing
-from gradledger.static.program import Program
+from gradledger.static.program import NOTHING, Program
 from gradledger.static.project import DEPOSITS, DOES, Module, Project
 
 TORCH = re.compile(

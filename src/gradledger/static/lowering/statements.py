@@ -6,14 +6,11 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from gradledger.static.lowering.blocks import (
-    NOTHING,
-)
 from gradledger.static.lowering.loops import Loops
 from gradledger.static.lowering.values import (
     FunctionDef,
 )
-from gradledger.static.program import Branch, Do, Forget, Leave
+from gradledger.static.program import NOTHING, Branch, Do, Forget, Leave
 
 
 class Statements(Loops):
@@ -29,14 +26,14 @@ class Statements(Loops):
                 walk(self, statement)
             if self.out and isinstance(self.out[-1], Leave):
                 last = self.out.pop()
-                self._end_epochs()
+                self.end_epochs()
                 self.out.append(last)
                 break
         else:
-            self._end_epochs()
+            self.end_epochs()
         self.ended = before
 
-    def _end_epochs(self) -> None:
+    def end_epochs(self) -> None:
         """The data of a loop in this block has ended, and nobody has spent its rest since."""
         for ran_out, event in self.ended:
             self.out.append(Branch(Do(event), NOTHING, ran_out))

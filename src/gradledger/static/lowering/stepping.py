@@ -8,7 +8,6 @@ import re
 from gradledger.ledger.events import Schedule, Update
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts
-from gradledger.static.lowering.blocks import NOTHING
 from gradledger.static.lowering.effects import (
     Clears,
     Clips,
@@ -35,7 +34,7 @@ from gradledger.static.lowering.values import (
     Thing,
     reach_of,
 )
-from gradledger.static.program import Branch, Loop
+from gradledger.static.program import NOTHING, Branch, Loop
 
 ROLE_METHODS = frozenset(
     ["step", "zero_grad", "scale", "unscale_", "update", "first_step", "second_step"]

@@ -18,6 +18,7 @@ from gradledger.static.lowering.values import (
     Thing,
     optimizers_in,
     reach_of,
+    within,
 )
 
 
@@ -130,7 +131,7 @@ class Strangers(Inlining):
                 self.frozen = frozenset(
                     k
                     for k in self.frozen
-                    if not any(_within(k, key) or _within(key, k) for key in keys)
+                    if not any(within(k, key) or within(key, k) for key in keys)
                 )
             else:
                 self.frozen |= keys
@@ -142,7 +143,3 @@ class Strangers(Inlining):
         return any(
             isinstance(inner, ast.Attribute) and inner.attr == "grad" for inner in ast.walk(node)
         )
-
-
-def _within(key: str, whole: str) -> bool:
-    return key == whole or key.startswith((whole + ".", whole + "["))

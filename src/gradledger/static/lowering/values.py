@@ -16,6 +16,12 @@ Keys = frozenset[str]
 """Names of things, as the code reaches them: `self.netG` is a part of `self`."""
 NO_KEYS: Keys = frozenset()
 
+
+def within(key: str, whole: str) -> bool:
+    """Does the one name a part of what the other names, or the same?"""
+    return key == whole or (key.startswith(whole) and key[len(whole)] in ".[")
+
+
 Places = frozenset[Place]
 
 
