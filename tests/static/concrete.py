@@ -119,9 +119,11 @@ class Run:
                 raise Pruned  # it was forgotten inside: nobody knows any more which round is last
         if loop.ran_out is not None:
             self.facts[loop.ran_out] = ran_out
-        for condition in (*loop.anew, loop.last, loop.first):
-            if condition is not None:
-                self.facts.pop(condition, None)
+        self.facts = {
+            condition: answer
+            for condition, answer in self.facts.items()
+            if condition not in {*loop.anew, loop.last, loop.first}
+        }
 
     def _tick(self, tick: Tick) -> None:
         if self.facts.get(tick.ends, True):
