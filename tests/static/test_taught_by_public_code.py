@@ -32,11 +32,11 @@ SILENT = {
     "optimizers in a collection that nobody knows step once each": """
         def train(optimizers, net, data):
             for x, y in data:
-                for one in optimizers.values():
-                    one.zero_grad()
+                for opt in optimizers:
+                    opt.zero_grad()
                 criterion(net(x), y).backward()
-                for one in optimizers.values():
-                    one.step()
+                for opt in optimizers:
+                    opt.step()
         """,
     "optimizers by their number step once each": """
         optimizers = [optimizer]
@@ -213,7 +213,8 @@ SEVERAL_NETS = {
         source = Source(Agent(actor))
         opt_actor = torch.optim.Adam(actor.parameters())
         opt_critic = torch.optim.Adam(critic.parameters())
-        for states, values in source:
+        for _ in range(1000):
+            states, values = source.sample()
             opt_critic.zero_grad()
             (critic(states) - values).pow(2).mean().backward()
             opt_critic.step()
