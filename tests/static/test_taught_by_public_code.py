@@ -11,8 +11,8 @@ SILENT = {
     "a list that one loop fills is emptied by the next round": """
         for epoch in range(epochs):
             losses = []
-            for x, y in loader:
-                loss = criterion(model(x), y)
+            for k in range(5):
+                loss = criterion(model(dataset[k]), k)
                 losses.append(loss)
             total = torch.stack(losses).mean()
             optimizer.zero_grad()
