@@ -1,0 +1,171 @@
+"""Show a recorded run: the verdict, a page to explore, or data for other tools.
+
+`gradledger run --record run.gradledger train.py` makes a recording. A report needs no torch, and
+can be made while the run goes on, or after it was killed.
+
+  gradledger report run.gradledger                       the verdict again
+  gradledger report run.gradledger --format html         a page: timeline, norms, findings
+  gradledger report run.gradledger --format perfetto --output trace.json
+  gradledger report run.gradledger --format csv --table windows
+  gradledger report run.gradledger --tensorboard runs/today
+  gradledger report --diff before.gradledger after.gradledger
+
+Ranks have a recording each: `run.gradledger` stands for all of `run.rank0.gradledger`,
+`run.rank1.gradledger` and so on, and so does any one of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from gradledger.cli import other_tools
+from gradledger.errors import OptionError
+
+if TYPE_CHECKING:
+    from gradledger.ledger.verdict import Verdict
+    from gradledger.report.chronicle import Chronicle
+
+FORMATS = ("text", "concise", "json", "github", "sarif", "gitlab", "html", *other_tools.FORMATS)
+"""The first six are the verdict's."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `gradledger report`."""
+    add = parser.add_argument
+    add("recordings", nargs="+", metavar="RECORDING", help="what `gradledger run --record` wrote")
+    add("--format", choices=FORMATS, default="text", help="text by default")
+    add(
+        "--table",
+        metavar="TABLE",
+        help=f"what --format csv writes: {', '.join(other_tools.TABLES)}; the first by default",
+    )
+    add("--tensorboard", metavar="DIR", help="write norms and windows for TensorBoard, too")
+    add(
+        "--diff",
+        action="store_true",
+        help="what changed from the first recording to the second, as text or json",
+    )
+    add(
+        "--output",
+        metavar="FILE",
+        help="where it goes; by default to stdout, and a page for a terminal's user to a file",
+    )
+    add(
+        "--select",
+        metavar="RULES",
+        action="append",
+        default=[],
+        help="only these rules: codes, names or laws, with commas (GL101,GL2,clip-inside-window)",
+    )
+    add("--ignore", metavar="RULES", action="append", default=[], help="all but these rules")
+    add(
+        "--fail-on",
+        choices=("error", "warning"),
+        help="exit with status 1 where a law was broken at least that badly",
+    )
+    add("-q", "--quiet", action="store_true", help="one line for each finding, and no summary")
+    parser.epilog = (
+        "exit status: 0; 1 where --fail-on does not let the run pass; 2 where there is no report.\n"
+        "With --diff, 1 where the second run breaks a law that the first does not (by --fail-on,\n"
+        "at least that badly). An info is about cost, and does not count."
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Reads the recordings and writes the report."""
+    from gradledger.cli.recordings import chronicles
+    from gradledger.report.chronicle import together
+    from gradledger.rules.selection import codes
+
+    kept = codes(select=args.select, ignore=args.ignore)
+    if not kept:
+        raise OptionError("--ignore leaves no rule of those selected. There is nothing to report.")
+    other_tools.check_table(args.table, format=args.format)
+    output = _output(args)
+    if args.diff:
+        return _diff(args, kept, output)
+    told = chronicles(args.recordings)
+    verdict = together(told)
+    verdict = verdict._replace(findings=tuple(f for f in verdict.findings if f.rule in kept))
+    _deliver(_writer(args, told, verdict), output)
+    if output != args.output:
+        print(f"The report is in {output}. Open it in a browser.")
+    if args.tensorboard:
+        # Not to standard output, where the report may be.
+        print(other_tools.to_tensorboard(told, args.tensorboard), file=sys.stderr)
+    if args.fail_on:
+        from gradledger.report.balance import fails
+
+        return int(fails(verdict, args.fail_on))
+    return 0
+
+
+def _diff(args: argparse.Namespace, kept: frozenset[str], output: str | None) -> int:
+    from gradledger.cli.two_runs import compared
+
+    if args.tensorboard:
+        raise OptionError("--diff writes nothing for TensorBoard, which shows two runs by itself.")
+    write, status = compared(args.recordings, kept=kept, format=args.format, fail_on=args.fail_on)
+    _deliver(write, output)
+    return status
+
+
+def _writer(
+    args: argparse.Namespace, told: Sequence[Chronicle], verdict: Verdict
+) -> Callable[[TextIO], None]:
+    if args.format == "html":
+        from gradledger.cli.cures import cures
+        from gradledger.report.page import page
+
+        text = page(told, verdict=verdict, cures=cures(verdict))
+        return lambda stream: print(text, end="", file=stream)
+    if args.format in other_tools.FORMATS:
+        return other_tools.writer(
+            args.recordings, told, verdict, format=args.format, table=args.table
+        )
+    from gradledger.report import render
+
+    return lambda stream: render(verdict, args.format, stream=stream, quiet=args.quiet)
+
+
+def _output(args: argparse.Namespace) -> str | None:
+    """Where the report goes; None: to standard output."""
+    from gradledger.cli.delivery import check_output
+
+    output: str | None = args.output
+    if output is not None:
+        check_output(output, option="--output")
+    elif args.format == "html" and sys.stdout is not None and sys.stdout.isatty():
+        output = _own_page(args.recordings[0])
+    return output
+
+
+def _deliver(write: Callable[[TextIO], None], output: str | None) -> None:
+    from gradledger.cli.delivery import OutputError, to_file
+
+    if output is None:
+        write(sys.stdout)
+        return
+    try:
+        to_file(os.path.realpath(output), write)
+    except OSError as error:
+        raise OutputError(
+            f"{output} can't be written: {error.strerror}. Name another file with --output."
+        ) from None
+
+
+def _own_page(recording: str) -> str:
+    """`run.html` for `run.gradledger`, in the working directory."""
+    from gradledger.cli.delivery import OutputError, is_ours
+
+    output = f"{os.path.splitext(os.path.basename(recording))[0]}.html"
+    if os.path.exists(output) and not is_ours(output):
+        raise OutputError(
+            f"{output} is there already, and gradledger did not write it. Name a file with "
+            "--output."
+        )
+    return output
