@@ -28,6 +28,7 @@ def connection(recorder: Recorder, one_step: tuple[Event, ...]) -> Iterator[sqli
             recorder.measure("gradient norm", step * 10.0 - n, step=step, cell=cell)
     recorder.note_finding(Finding("GL101", Place("train.py", 2), "twice", "observed"))
     recorder.source("train.py", "import torch")
+    recorder.remark("subject", "train.py")
     recorder.close()
     connection = sqlite3.connect(recorder.path)
     yield connection
@@ -84,3 +85,5 @@ def test_a_recording_of_the_first_version_still_opens(tmp_path: Path) -> None:
         assert [str(e.at) for e in noted.finding.evidence] == ["train.py:20", "train.py:12"]
         assert [measure.value for measure in recording.measures()] == [0.5, 0.75]
         assert recording.sources() == {"train.py": "import torch\n"}
+        assert recording.remarks() == ()
+        assert recording.fingerprints() == []

@@ -5,7 +5,7 @@ import sqlite3
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import given, settings
@@ -60,7 +60,7 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
     if origin in (Union, types.UnionType):
         return st.one_of(*map(values, args))
     assert isinstance(hint, type), f"say here what a field of {hint} may hold"
-    hints = get_type_hints(hint)
+    hints = get_type_hints(hint, localns={"Any": Any, "ClassVar": ClassVar, "Literal": Literal})
     assert issubclass(hint, Value)
     return st.builds(hint, **{name: values(hints[name]) for name in hint.fields})
 

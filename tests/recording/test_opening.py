@@ -14,6 +14,7 @@ from gradledger.ledger.events import Batch, Clear, Event
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.places import Place
 from gradledger.recording import Recorder, Recording, RunInfo
+from gradledger.recording.fingerprints import note_fingerprint
 from gradledger.recording.schema import APPLICATION_ID, VERSION
 
 from .conftest import Program
@@ -42,6 +43,7 @@ def read_all(path: Path) -> int:
     with Recording(path) as recording:
         list(recording.measures())
         recording.findings(), recording.sources(), recording.series(), recording.duration_ns
+        recording.remarks(), recording.fingerprints()
         return len(list(recording.events()))
 
 
@@ -55,6 +57,8 @@ def finished(tmp_path: Path, one_step: tuple[Event, ...]) -> Path:
             recorder.measure("norm", n / 3, step=n)
         recorder.note_finding(Finding("GL101", Place("train.py", 2), "twice", "observed"))
         recorder.source("train.py", "import torch\n" * 300)
+        recorder.remark("subject", "train.py")
+        note_fingerprint(recorder, Place("train.py", 3), 1, {"w": 7})
     return recorder.path
 
 

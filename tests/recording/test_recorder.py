@@ -18,12 +18,14 @@ from gradledger.recording import (
     Recorder,
     Recording,
     RecordingWarning,
+    Remark,
     RunInfo,
     Series,
     interning,
     rank_path,
 )
 from gradledger.recording import recorder as recorder_module
+from gradledger.recording.fingerprints import note_fingerprint
 
 AT = Place("train.py", 7)
 
@@ -117,6 +119,34 @@ def test_sources_come_back_whatever_their_names_and_text(recorder: Recorder) -> 
     recorder.close()
     with Recording(recorder.path) as recording:
         assert recording.sources() == sources
+
+
+def test_the_last_said_of_a_topic_and_a_name_stands(recorder: Recorder) -> None:
+    recorder.remark("called", "opt", name="optimizer-2")
+    recorder.remark("called", "odd\udcff", name="optimizer-1")
+    recorder.remark("subject", "train.py")
+    recorder.flush()
+    recorder.remark("called", "self.opt", name="optimizer-2")
+    recorder.close()
+    with Recording(recorder.path) as recording:
+        assert recording.remarks() == (
+            Remark("called", "optimizer-1", "odd\udcff"),
+            Remark("subject", "", "train.py"),
+            Remark("called", "optimizer-2", "self.opt"),
+        )
+        assert recording.remarks("subject") == (Remark("subject", "", "train.py"),)
+        assert recording.remarks("trouble") == ()
+
+
+def test_fingerprints_come_back_in_the_order_of_their_steps(recorder: Recorder) -> None:
+    at = Place("odd\udcff.py", 3, 8)
+    for step in (4, 16, 2):
+        note_fingerprint(recorder, at, step, {"w": 2**60 + step, "b": 0})
+    recorder.close()
+    with Recording(recorder.path) as recording:
+        assert recording.fingerprints() == [
+            (at, step, {"w": 2**60 + step, "b": 0}) for step in (2, 4, 16)
+        ]
 
 
 def test_the_run_is_told(tmp_path: Path) -> None:

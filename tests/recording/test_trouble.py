@@ -15,7 +15,7 @@ import pytest
 from gradledger.ledger.events import Batch
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.places import Place
-from gradledger.recording import Recorder, Recording, RecordingWarning, RunInfo
+from gradledger.recording import Recorder, Recording, RecordingWarning, Remark, RunInfo
 from gradledger.recording.store import Store
 
 from .conftest import Program
@@ -133,6 +133,7 @@ def test_a_disk_that_recovers_is_written_again_and_the_gap_shows(
         trouble.setattr(Store, "_insert", _io_error)
         recorder.note_finding(Finding("GL101", Place("train.py", 9), "", "observed"))
         recorder.source("train.py", "text")
+        recorder.remark("subject", "train.py")
         recorder.record(Batch(Place("train.py", 8)))
         with pytest.warns(RecordingWarning, match="disk I/O error"):
             go_on_and_flush(recorder)
@@ -144,6 +145,7 @@ def test_a_disk_that_recovers_is_written_again_and_the_gap_shows(
         assert [(r.number, r.event.at.line) for r in recording.events()] == [(1, 7), (3, 8)]
         assert [noted.finding.at.line for noted in recording.findings()] == [9]
         assert recording.sources() == {"train.py": "text"}
+        assert recording.remarks() == (Remark("subject", "", "train.py"),)
         assert recording.lost == 1
 
 

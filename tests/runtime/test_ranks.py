@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from gradledger.ledger import Evidence, Finding, Place, Tally
-from gradledger.ledger.values import replace
 from gradledger.ledger.verdict import Verdict
-from gradledger.runtime import ranks  # by its name `Testimony` would pass for a test
-from gradledger.runtime.ranks import Ranks, merged
+from gradledger.rules import ranks  # by its name `Testimony` would pass for a test
+from gradledger.rules.ranks import merged
+from gradledger.runtime.ranks import Ranks
 
 STEP, BACKWARD = Place("train.py", 9, 4), Place("train.py", 7, 4)
 REUSED = Finding(
@@ -44,55 +44,6 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def left(tmp_path: Path) -> list[str]:
     return [path.name for path in tmp_path.rglob("*")]
-
-
-# One verdict ---------------------------------------------------------------------------------
-
-
-def test_a_finding_of_all_ranks_is_told_once_with_the_highest_count() -> None:
-    verdict = merged(said(REUSED), {1: said(replace(REUSED, count=4))}, 2)
-    assert verdict.findings == (replace(REUSED, count=4),)
-    assert (verdict.ranks, verdict.trouble) == (2, "")
-
-
-def test_a_finding_of_one_rank_says_which() -> None:
-    verdict = merged(said(), {1: said(REUSED), 2: said(REUSED)}, 3)
-    (finding,) = verdict.findings
-    assert finding.evidence[-1] == Evidence("on rank", None, "1, 2")
-    assert verdict.sources == {"train.py": "import torch\n"}
-
-
-def test_a_symptom_on_one_rank_gives_way_to_its_cause_on_another() -> None:
-    without_gradient = Finding("GL202", STEP, "finds nothing", "observed")
-    replaced = Finding("GL603", STEP, "holds a tensor", "observed")
-    verdict = merged(said(without_gradient), {1: said(replaced)}, 2)
-    assert [finding.rule for finding in verdict.findings] == ["GL603"]
-
-
-def test_trouble_on_any_rank_is_told() -> None:
-    theirs = said()._replace(verdict=Verdict("train.py", trouble="a bug"))
-    assert merged(said(), {1: theirs}, 2).trouble == "a bug (rank 1)"
-    assert merged(theirs, {1: said()}, 2).trouble == "a bug"
-    assert merged(theirs, {}, 2).trouble == "a bug; nothing was heard from rank 1"
-
-
-# Replicas that differ ------------------------------------------------------------------------
-
-
-def test_replicas_that_look_the_same_break_no_rule() -> None:
-    verdict = merged(said(prints=[SAME, OTHER]), {1: said(prints=[SAME, OTHER])}, 2)
-    assert verdict.findings == ()
-
-
-def test_replicas_that_look_different_have_diverged_at_the_first_such_step() -> None:
-    others = {1: said(prints=[SAME, OTHER, OTHER]), 2: said(prints=[SAME, SAME, SAME])}
-    (finding,) = merged(said(prints=[SAME, SAME, SAME]), others, 3).findings
-    assert (finding.rule, finding.at, finding.cells) == ("GL803", STEP, frozenset({"model.bias"}))
-
-
-def test_a_rank_that_stopped_early_is_compared_as_far_as_it_came() -> None:
-    assert merged(said(prints=[SAME, SAME]), {1: said(prints=[SAME])}, 2).findings == ()
-    assert merged(said(prints=[SAME, SAME]), {1: said()}, 2).findings == ()
 
 
 # Meeting in a folder -------------------------------------------------------------------------

@@ -6,7 +6,7 @@ the ledger's own words, and whoever watches torch looks away meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Literal, Protocol
 
@@ -33,6 +33,17 @@ class Listener(Protocol):
 
     def hear(self, event: Event) -> None:
         """Takes an event down."""
+
+    @property
+    def measures(self) -> bool:
+        """Does it want to know how much is spent?"""
+
+    def spends(self, optimizer: object, gradients: Mapping[object, object], factor: float) -> None:
+        """An optimizer is about to spend these gradients, by parameter, each times the factor.
+
+        They may be looked at during the call. Where they are not there all at a time, it is made
+        several times; the `Step` comes behind the last.
+        """
 
 
 listeners: list[Listener] = []

@@ -6,7 +6,7 @@ describes the tables for those who would rather ask SQLite itself.
 
 from gradledger.recording.paths import rank_path
 from gradledger.recording.recorder import Recorder
-from gradledger.recording.recording import Measure, Noted, Recorded, Recording, Series
+from gradledger.recording.recording import Measure, Noted, Recorded, Recording, Remark, Series
 from gradledger.recording.run import RunInfo
 from gradledger.recording.trouble import RecordingWarning
 
@@ -17,6 +17,7 @@ __all__ = [
     "Recorder",
     "Recording",
     "RecordingWarning",
+    "Remark",
     "RunInfo",
     "Series",
     "rank_path",

@@ -11,7 +11,17 @@ import math
 import types
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Literal, NamedTuple, Protocol, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    Protocol,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from gradledger.errors import InternalError
 from gradledger.ledger.events import Event
@@ -156,7 +166,8 @@ def _decode_fields(cls: type[Any], stored: dict[str, Any], rows: Rows) -> dict[s
 
 def _make_fields(cls: type[Any]) -> dict[str, Codec]:
     in_columns = {"at"} if issubclass(cls, Event) else set()
-    hints = get_type_hints(cls)
+    # The ledger does not load typing: it says these names to type checkers alone.
+    hints = get_type_hints(cls, localns={"Any": Any, "ClassVar": ClassVar, "Literal": Literal})
     return {name: _codec(hints[name]) for name in cls.fields if name not in in_columns}
 
 

@@ -9,6 +9,7 @@ import os
 import sqlite3
 import threading
 from collections import deque
+from collections.abc import Mapping
 from pathlib import Path
 from time import monotonic, monotonic_ns
 from types import TracebackType
@@ -44,10 +45,13 @@ class Recorder:
         self._numbers = itertools.count(1)
         self._last = 0
         self._events: deque[tuple[int, int, Event]] = deque()
-        self._measures: deque[tuple[str, str, str, int, float, int]] = deque()
+        self._measures: deque[tuple[str, str, Mapping[str, float], int, int]] = deque()
+        self._measured = self._measures_taken = 0
+        """How many numbers came in, and how many of them the writer has taken."""
         self._findings: dict[tuple[str, Place], NotedFinding] = {}
         self._first_seen: dict[tuple[str, Place], int] = {}
         self._sources: dict[str, str] = {}
+        self._remarks: dict[tuple[str, str], str] = {}
         self._flushes: deque[threading.Event] = deque()
         self._lost = 0
         self._counting = threading.RLock()  # reentrant: a signal handler may record, too
@@ -90,10 +94,27 @@ class Recorder:
         self, name: str, value: float, *, step: int, optimizer: str = "", cell: str = ""
     ) -> None:
         """Take a number of a step, such as a gradient norm. The last one said for a step stands."""
-        if self._accepting and len(self._measures) < MOST_WAITING:
-            self._measures.append((name, optimizer, cell, step, value, self._last))
+        self.measure_each(name, {cell: value}, step=step, optimizer=optimizer)
+
+    def measure_each(
+        self,
+        name: str,
+        values: Mapping[str, float],
+        *,
+        step: int,
+        optimizer: str = "",
+        event: int | None = None,
+    ) -> None:
+        """Take the same number of several cells, which must not change any more.
+
+        `event` is the number of the event that it is of, where others were recorded meanwhile.
+        """
+        if self._accepting and self._measured - self._measures_taken < MOST_WAITING:
+            at = self._last if event is None else event
+            self._measures.append((name, optimizer, values, step, at))
+            self._measured += len(values)
         else:
-            self._refuse()
+            self._refuse(len(values))
 
     def note_finding(self, finding: Finding) -> None:
         """Take a finding, new or grown: there is one for each rule and place."""
@@ -104,6 +125,10 @@ class Recorder:
     def source(self, path: str, text: str) -> None:
         """Take the text of a source file as it ran; by the time of a report it may have changed."""
         self._sources[path] = text
+
+    def remark(self, topic: str, text: str, *, name: str = "") -> None:
+        """Take something else that a report needs. The last said of a topic and a name stands."""
+        self._remarks[topic, name] = text
 
     @property
     def lost(self) -> int:
@@ -176,12 +201,21 @@ class Recorder:
         self._finish(store)
 
     def _take(self) -> Batch:
-        events, measures = self._events, self._measures
+        events, waiting = self._events, self._measures
+        measures = [
+            (name, optimizer, cell, step, value, event)
+            for name, optimizer, values, step, event in [
+                waiting.popleft() for _ in range(len(waiting))
+            ]
+            for cell, value in values.items()
+        ]
+        self._measures_taken += len(measures)
         return Batch(
             [events.popleft() for _ in range(len(events))],
-            [measures.popleft() for _ in range(len(measures))],
+            measures,
             dict(reversed([self._findings.popitem() for _ in range(len(self._findings))])),
             dict(self._sources.popitem() for _ in range(len(self._sources))),
+            dict(reversed([self._remarks.popitem() for _ in range(len(self._remarks))])),
         )
 
     def _write(self, store: Store, batch: Batch) -> bool:
@@ -191,12 +225,14 @@ class Recorder:
             with self._in_sqlite:
                 self._lose(store.write(batch, self._lost))
         except sqlite3.Error as error:
-            # Findings and sources are few, and count more than a moment of the timeline.
+            # Findings, sources and remarks are few, and count more than a moment of the timeline.
             self._lose(len(batch.events) + len(batch.measures))
             for key, noted in batch.findings.items():
                 self._findings.setdefault(key, noted)
             for path, text in batch.sources.items():
                 self._sources.setdefault(path, text)
+            for about, text in batch.remarks.items():
+                self._remarks.setdefault(about, text)
             self._warn(str(error))
         except Exception as error:
             self._lose(len(batch))
@@ -224,8 +260,8 @@ class Recorder:
 
     # Trouble.
 
-    def _refuse(self) -> None:
-        self._lose(1)
+    def _refuse(self, count: int = 1) -> None:
+        self._lose(count)
         if self._accepting:
             self._warn("more happened than the disk could take")
 
@@ -274,7 +310,7 @@ class Recorder:
             threading.Event(),
         )
         self._events, self._measures = deque(), deque()
-        self._findings, self._sources = {}, {}
+        self._findings, self._sources, self._remarks = {}, {}, {}
         atexit.unregister(self.close)
 
 

@@ -9,16 +9,20 @@ from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradledger.errors import RecordingError
 from gradledger.ledger.events import Event
 from gradledger.ledger.findings import Finding
 from gradledger.recording.encoding import UnknownToThisVersion, decode_evidence
+from gradledger.recording.fingerprints import FINGERPRINT, decode_fingerprint
 from gradledger.recording.opening import damage, open_recording
 from gradledger.recording.rows import Rows
 from gradledger.recording.run import RunInfo
 from gradledger.recording.text import from_sql
+
+if TYPE_CHECKING:
+    from gradledger.rules.ranks import Fingerprints
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,15 @@ class Measure:
     step: int
     value: float
     event: int
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something else that a report says; docs/recording.md has the topics."""
+
+    topic: str
+    name: str
+    text: str
 
 
 class Recording:
@@ -134,6 +147,22 @@ class Recording:
         rows = self._select("SELECT path, text FROM sources ORDER BY path")
         with damage(self.path):
             return {from_sql(path): from_sql(text) for path, text in rows}
+
+    def remarks(self, *topics: str) -> tuple[Remark, ...]:
+        """What else was said, of all topics or of some, in the order in which it was."""
+        if not self._one("SELECT count(*) FROM sqlite_master WHERE name = 'remarks'"):
+            return ()  # of a version that had none yet
+        rows = self._select("SELECT topic, name, text FROM remarks ORDER BY rowid")
+        with damage(self.path):
+            remarks = [Remark(*map(from_sql, row)) for row in rows]
+        return tuple(remark for remark in remarks if not topics or remark.topic in topics)
+
+    def fingerprints(self) -> Fingerprints:
+        """What replicas looked like after which of their steps, to be compared between ranks."""
+        remarks = self.remarks(FINGERPRINT)
+        with damage(self.path):
+            taken = [decode_fingerprint(remark.name, remark.text) for remark in remarks]
+        return sorted(taken, key=lambda one: one[1])
 
     def close(self) -> None:
         """Let go of the file."""

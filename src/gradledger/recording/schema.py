@@ -26,6 +26,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "series": ("id", "name", "optimizer", "cell"),
     "measures": ("step", "series", "value", "event"),
     "sources": ("path", "text"),
+    "remarks": ("topic", "name", "text"),
 }  # fmt: skip
 
 # What repeats is written once: `facts` holds each event that ever differed, `moments` when each
@@ -69,6 +70,9 @@ CREATE TABLE measures (
     PRIMARY KEY (step, series)
 ) WITHOUT ROWID;
 CREATE TABLE sources (path TEXT PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE remarks (
+    topic TEXT NOT NULL, name TEXT NOT NULL, text TEXT NOT NULL, PRIMARY KEY (topic, name)
+);
 CREATE VIEW events AS
     SELECT m.number, m.ns, f.kind, f.place, p.path, p.line, f.payload
     FROM moments AS m JOIN facts AS f ON f.id = m.fact JOIN places AS p ON p.id = f.place;

@@ -39,9 +39,12 @@ class Batch:
     """Name, optimizer, cell, step, value, number of the event before it."""
     findings: dict[tuple[str, Place], NotedFinding] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
+    remarks: dict[tuple[str, str], str] = field(default_factory=dict)
+    """By topic and name."""
 
     def __len__(self) -> int:
-        return len(self.events) + len(self.measures) + len(self.findings) + len(self.sources)
+        many = len(self.events) + len(self.measures)
+        return many + len(self.findings) + len(self.sources) + len(self.remarks)
 
 
 class Store:
@@ -68,6 +71,7 @@ class Store:
             "measures": fitting(self._measure, batch.measures),
             "findings": fitting(self._finding, batch.findings.items()),
             "sources": fitting(self._source, batch.sources.items()),
+            "remarks": fitting(self._remark, batch.remarks.items()),
         }
         unfit = len(batch) - sum(map(len, rows.values()))
         with self._transaction():
@@ -132,6 +136,10 @@ class Store:
     def _source(self, item: tuple[str, str]) -> tuple[Any, ...]:
         path, text = item
         return to_sql(path), to_sql(text)
+
+    def _remark(self, item: tuple[tuple[str, str], str]) -> tuple[Any, ...]:
+        (topic, name), text = item
+        return to_sql(topic), to_sql(name), to_sql(text)
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:

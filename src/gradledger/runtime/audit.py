@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import atexit
 import os
-import re
-import sys
-import traceback
+from collections.abc import Callable
+from pathlib import Path
 from time import monotonic
 from types import TracebackType
 from typing import Literal
@@ -15,13 +14,14 @@ from gradledger.errors import LawBroken, OptionError
 from gradledger.ledger.book import Book
 from gradledger.ledger.events import Event, Read, RunEnd
 from gradledger.ledger.findings import Finding
+from gradledger.ledger.naming import spelled
 from gradledger.ledger.places import Place
 from gradledger.ledger.tally import Tally
-from gradledger.ledger.values import replace
 from gradledger.ledger.verdict import Verdict
-from gradledger.recording import Recorder, RunInfo
+from gradledger.recording import Recorder
 from gradledger.rules import YIELDS_TO, Severity, find, judge
 from gradledger.rules.ordering import ordered
+from gradledger.rules.ranks import Fingerprints
 from gradledger.runtime.backwards import Backwards
 from gradledger.runtime.by_hand import ByHand
 from gradledger.runtime.clears import Clears
@@ -32,17 +32,19 @@ from gradledger.runtime.frameworks import Accelerate
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.kept import Kept
 from gradledger.runtime.loaders import Loaders
+from gradledger.runtime.measuring import Measured, Measuring
 from gradledger.runtime.modules import Modules
 from gradledger.runtime.optimizers import Optimizers
 from gradledger.runtime.patches import Patches
 from gradledger.runtime.places import Places
 from gradledger.runtime.precision import Precision
-from gradledger.runtime.ranks import Fingerprints
 from gradledger.runtime.replicas import Replicas
 from gradledger.runtime.sampling import Sampling
 from gradledger.runtime.scalers import Scalers
 from gradledger.runtime.schedulers import Schedulers
+from gradledger.runtime.scribe import Scribe, this_run
 from gradledger.runtime.steppers import Steppers
+from gradledger.runtime.unfailing import in_words
 
 RaiseOn = Literal["error", "warning"]
 
@@ -57,6 +59,7 @@ class Audit:
         record: str | os.PathLike[str] | None = None,
         sample: int | None = None,
         main: str | os.PathLike[str] | None = None,
+        subject: str = "",
     ) -> None:
         if raise_on not in (None, "error", "warning"):
             raise OptionError(f"raise_on must be 'error' or 'warning', got {raise_on!r}")
@@ -70,12 +73,17 @@ class Audit:
         self._record = record
         self._sample = sample
         self._main = None if main is None else os.fspath(main)
+        self._subject = subject
         self._book = Book(judge, yields_to=YIELDS_TO)
         self.journal = Journal(self._book, Places(self._main))
         self._patches = Patches()
         self._replicas = Replicas(self.journal)
         self._optimizers: Optimizers | None = None
         self._recorder: Recorder | None = None
+        self.measured: list[Callable[[Measured], None]] = []
+        """Told what steps spend and move; before it is entered, or nothing is measured."""
+        self._measuring: Measuring | None = None
+        self._scribe: Scribe | None = None
         self._started = self._ended = 0.0
 
     # Entering and leaving
@@ -85,15 +93,16 @@ class Audit:
             raise OptionError("an audit is entered once. Make another one with audit().")
         self._started = monotonic()
         if self._record is not None:
-            self._recorder = Recorder(self._record, run=_run_info(self._main))
-            self.journal.heard.append(self._record_event)
-        if self._raises:
-            self.journal.heard.append(self._raise)
+            self._recorder = Recorder(self._record, run=this_run(self._main))
+            self._scribe = Scribe(self._recorder, self.journal, self._subject)
+            self.measured.append(self._scribe.measured)
         try:
             self._watch(self._patches)
         except BaseException:
             self._patches.close()
             raise
+        if self._raises:  # when all others have heard
+            self.journal.heard.append(self._raise)
         return self
 
     def _watch(self, patches: Patches) -> None:
@@ -101,9 +110,19 @@ class Audit:
         kept, precision = Kept(journal), Precision(journal)
         backwards = Backwards(journal, kept, self._replicas)
         self._optimizers = optimizers = Optimizers(journal, backwards, precision)
-        loaders = Loaders(journal, backwards)
+        loaders, scalers, clips = (
+            Loaders(journal, backwards),
+            Scalers(journal, optimizers),
+            Clips(journal),
+        )
+        measuring = None
+        if self.measured:
+            measuring = self._measuring = Measuring(journal, optimizers, scalers, self.measured)
+            clips.begins.append(measuring.clips)
         backwards.accumulated.append(precision.deposited)
         self._replicas.found.append(lambda: optimizers.stepped.append(self._replicas.stepped))
+        if self._scribe is not None:
+            self._scribe.listen(optimizers, self._replicas)
         if self._sample is not None and self._sample > 1:
             Sampling(journal, optimizers, self._sample)
         for watcher in (
@@ -111,16 +130,16 @@ class Audit:
             optimizers,
             precision,
             Clears(journal, backwards, optimizers),
-            Scalers(journal, optimizers),
+            scalers,
             Schedulers(journal, optimizers),
-            Clips(journal),
+            clips,
             loaders,
             Modules(journal),
             self._replicas,
             ByHand(journal, backwards),
             Faults(journal, backwards),
             Accelerate(journal, backwards, loaders),
-            Steppers(journal, optimizers),
+            Steppers(journal, optimizers, measuring),
             Compiling(journal),
         ):
             watcher.watch(patches)
@@ -138,6 +157,8 @@ class Audit:
         finally:
             self.journal.asleep = self.journal.closed = True
             self._ended = monotonic()
+            if self._measuring is not None:
+                self._measuring.finish()
             if self._recorder is not None:
                 self._recorder.close()
 
@@ -167,14 +188,6 @@ class Audit:
 
     # Listening
 
-    def _record_event(self, event: Event, findings: tuple[Finding, ...]) -> None:
-        assert self._recorder is not None
-        self._recorder.record(event)
-        for finding in findings:
-            self._recorder.note_finding(finding)
-            for place in finding.places:
-                self._recorder.source(place.path, self.journal.places.source(place.path).text)
-
     def _raise(self, event: Event, findings: tuple[Finding, ...]) -> None:
         for finding in findings:
             rule = find(finding.rule)
@@ -196,15 +209,12 @@ class Audit:
 
     def _spelled(self, finding: Finding) -> Finding:
         """With the program's own names for its optimizers."""
-        names = self._optimizers.spelled if self._optimizers is not None else {}
+        return spelled(finding, self._optimizers.spelled if self._optimizers is not None else {})
 
-        def spelled(text: str) -> str:
-            for name, variable in names.items():
-                text = re.sub(rf"\b{name}\b", variable, text)
-            return text
-
-        evidence = tuple(replace(e, note=spelled(e.note)) for e in finding.evidence)
-        return replace(finding, detail=spelled(finding.detail), evidence=evidence)
+    @property
+    def names(self) -> dict[str, str]:
+        """What the program calls its optimizers, as far as they have stepped."""
+        return self._optimizers.spelled if self._optimizers is not None else {}
 
     @property
     def tally(self) -> Tally:
@@ -215,6 +225,11 @@ class Audit:
     def fingerprints(self) -> Fingerprints:
         """What replicas looked like after which steps, for other ranks to compare."""
         return self._replicas.taken
+
+    @property
+    def recording(self) -> Path | None:
+        """Where the run is recorded, if it is."""
+        return None if self._recorder is None else self._recorder.path
 
     def verdict(self, subject: str) -> Verdict:
         """All that there is to say."""
@@ -229,7 +244,7 @@ class Audit:
             self._book.occurrences,
             {path: journal.places.source(path).text for path in paths},
             (self._ended or monotonic()) - self._started,
-            trouble=_trouble(journal.failure),
+            trouble=in_words(journal.failure),
         )
 
 
@@ -253,34 +268,3 @@ def _message(finding: Finding) -> str:
     seen = [f"{e.what} {e.at or e.note}" for e in finding.evidence]
     told = "; ".join([finding.detail, *seen])
     return f"{finding.at}: {rule.code} {rule.name}: {rule.says} ({told}). To mend it, {rule.fix}."
-
-
-def _trouble(failure: Exception | None) -> str:
-    """A bug of ours, in words that can be reported."""
-    if failure is None:
-        return ""
-    last = traceback.extract_tb(failure.__traceback__)[-1:]
-    where = "".join(f" at {os.path.basename(frame.filename)}:{frame.lineno}" for frame in last)
-    return f"gradledger has a bug, {failure!r}{where}. Please report it"
-
-
-def _run_info(main: str | None) -> RunInfo:
-    import platform
-    from importlib.metadata import version
-
-    import torch
-
-    script = main or (sys.argv[0] if sys.argv else "")
-    versions = {
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "gradledger": version("gradledger"),
-    }
-    return RunInfo(
-        script,
-        tuple(sys.argv[1:]),
-        versions,
-        int(os.environ.get("RANK", "0")),
-        int(os.environ.get("WORLD_SIZE", "1")),
-        os.environ.get("TORCHELASTIC_RUN_ID", ""),
-    )

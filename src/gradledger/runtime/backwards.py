@@ -61,7 +61,8 @@ class Backwards:
         self.journal = journal
         self.kept = kept
         self.replicas = replicas
-        self.scalers_exist = False
+        self.weighs_all = False
+        """The weight of each deposit matters: a scaler may be in it, or it is recorded."""
         self.framework: Callable[[Loss], Loss] | None = None
         """What a framework, whose own `backward` is running, makes of a loss."""
         self.accumulated: list[Callable[[Pass, Slots], None]] = []
@@ -142,7 +143,7 @@ class Backwards:
         self.passes += 1
         roots = [tensors_] if isinstance(tensors_, Tensor) else list(tensors(tensors_))
         retain, create = _keeps(args, kwargs)
-        weighs = site.weighs or self.scalers_exist or self.framework is not None
+        weighs = site.weighs or self.weighs_all or self.framework is not None
         loss = self._weigh(roots) if weighs and len(roots) == 1 else site.unread
         this = Pass(site, roots, loss, retain=retain, create=create)
         self._threads.add(thread)

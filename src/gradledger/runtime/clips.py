@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from math import isinf
 from types import FrameType
 from typing import Any
@@ -25,12 +26,15 @@ class Clips:
         self.journal = journal
         self._used: dict[int, bool] = {}
         """By place: does the program look at the norm that a call there gives back?"""
+        self.begins: list[Callable[[Sequence[Tensor]], None]] = []
+        """Told whose gradients are about to be clipped."""
 
     def watch(self, patches: Patches) -> None:
         """Audit clipping until the patches are closed."""
         wrappers = {
             "clip_grad_norm_": self._around_clip,
             "clip_grad_value_": self._around_clip,
+            "clip_grads_with_norm_": self._around_clip,
             "get_total_norm": self._around_norm,
         }
         patches.everywhere(torch.nn.utils, wrappers)
@@ -44,8 +48,12 @@ class Clips:
                 return real(parameters, *args, **kwargs)
             given = parameters if isinstance(parameters, Tensor) else list(parameters)
             frame = sys._getframe(1)
+            leaves = [given] if isinstance(given, Tensor) else given
+            limit = args[0] if args else kwargs.get("max_norm", kwargs.get("clip_value"))
             try:
                 at = journal.arrive(frame)
+                for hear in self.begins:
+                    hear(leaves)
             except Exception as error:
                 survive(journal, error)
                 return real(given, *args, **kwargs)
@@ -55,8 +63,6 @@ class Clips:
             finally:
                 work.depth -= 1
             try:
-                limit = args[0] if args else kwargs.get("max_norm", kwargs.get("clip_value"))
-                leaves = [given] if isinstance(given, Tensor) else given
                 self._tell(at, leaves, limit, None if result is None else frame)
             except Exception as error:
                 survive(journal, error)

@@ -50,6 +50,8 @@ class Journal:
         """It will not wake again."""
         self.failure: Exception | None = None
         """The bug that ended the audit."""
+        self.failed: list[Callable[[Exception], None]] = []
+        """Told of it."""
         self.unsettled = False
         """Something waits to be told before whatever comes next."""
         self.settlers: list[Callable[[Place], None]] = []
@@ -139,7 +141,10 @@ class Journal:
     def fail(self, error: Exception) -> None:
         """We have a bug: say so at the end, and stay out of the program's way until then."""
         self.asleep = self.closed = True
-        self.failure = self.failure or error
+        if self.failure is None:
+            self.failure = error
+            for hear in self.failed:
+                hear(error)
 
     # Working
 

@@ -85,6 +85,10 @@ class Optimizers:
         self.steps = 0
         self.stepped: list[Callable[[Stepping], None]] = []
         """Told of each step that happened."""
+        self.named: list[Callable[[str, str], None]] = []
+        """Told what the program calls an optimizer, once that is known."""
+        self.begins: list[Callable[[Stepping], None]] = []
+        """Told of each step that is about to spend what is in its cells."""
         self.woken: Callable[[Optimizer], None] = lambda optimizer: None
         """Asked at each step that nobody watches."""
         self._known: dict[int, Known] = {}
@@ -161,6 +165,13 @@ class Optimizers:
     def _grown(self, optimizer: Optimizer) -> None:
         self.known(optimizer)
 
+    def spell(self, known: Known, optimizer: Optimizer) -> None:
+        """Find out what the program, as it runs now, calls it."""
+        known.spelled = spelled(optimizer, self.journal.places.frames(sys._getframe()))
+        if known.spelled:
+            for hear in self.named:
+                hear(known.name, known.spelled)
+
     @property
     def spelled(self) -> dict[str, str]:
         """For each optimizer that has stepped, what the program calls it."""
@@ -181,7 +192,7 @@ class Optimizers:
             self.backwards.tell_so_far()
         known = self.known(optimizer)
         if known.spelled is None:
-            known.spelled = spelled(optimizer, journal.places.frames(sys._getframe()))
+            self.spell(known, optimizer)
         step = Stepping(known, optimizer, at)
         if known.deposits is not self.backwards.latest:
             # Who freezes a parameter, or thaws it, changes what a backward reaches.
@@ -195,6 +206,7 @@ class Optimizers:
             return (args[0], self._evaluated(args[1], step), *args[2:]), kwargs
         if callable(kwargs.get("closure")):
             return args, kwargs | {"closure": self._evaluated(kwargs["closure"], step)}
+        self._about_to_spend(step)
         return None
 
     def _evaluated(self, closure: Function, step: Stepping) -> Function:
@@ -206,9 +218,14 @@ class Optimizers:
                 loss = closure()
             if self.idle.of(step.known.name):
                 self._look_at_idle(step)
+            self._about_to_spend(step)
             return loss
 
         return evaluate
+
+    def _about_to_spend(self, step: Stepping) -> None:
+        for hear in self.begins:
+            hear(step)
 
     @unfailing
     def _between(self, step: Stepping) -> None:

@@ -11,33 +11,19 @@ import json
 import os
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any, NamedTuple
+from typing import Any
 
-from gradledger.ledger.book import one_per_fault
-from gradledger.ledger.events import Compare
 from gradledger.ledger.findings import Evidence, Finding
-from gradledger.ledger.page import Page
 from gradledger.ledger.places import Place
 from gradledger.ledger.tally import Tally
-from gradledger.ledger.values import replace
 from gradledger.ledger.verdict import Verdict
-from gradledger.rules import YIELDS_TO, judge
+from gradledger.rules.ranks import Testimony
 
 PATIENCE = 60.0
 """Seconds that rank 0 waits for the others, once it is done itself."""
-
-Fingerprints = list[tuple[Place, int, Mapping[str, int]]]
-"""After which step, where, each parameter looked like what."""
-
-
-class Testimony(NamedTuple):
-    """What one rank has to say."""
-
-    verdict: Verdict
-    fingerprints: Fingerprints
 
 
 class Ranks:
@@ -115,58 +101,6 @@ class Ranks:
         draft = self._folder / f".{name}"
         draft.write_text(text, encoding="utf-8")
         draft.replace(self._folder / name)
-
-
-# One verdict of many -------------------------------------------------------------------------
-
-
-def merged(own: Testimony, others: Mapping[int, Testimony], world: int) -> Verdict:
-    """One verdict for all ranks: rank 0's, with what only others found."""
-    all_ranks = {0: own, **others}
-    findings = list(_united(all_ranks))
-    findings += _diverged(all_ranks)
-    sources = {path: text for t in all_ranks.values() for path, text in t.verdict.sources.items()}
-    lost = sorted(set(range(world)) - all_ranks.keys())
-    told = {rank: t.verdict.trouble for rank, t in all_ranks.items() if t.verdict.trouble}
-    troubles = [f"{words} (rank {rank})" if rank else words for rank, words in told.items()]
-    if lost:
-        troubles.append(f"nothing was heard from rank {', '.join(map(str, lost))}")
-    trouble = "; ".join(troubles)
-    return own.verdict._replace(
-        findings=one_per_fault(findings, YIELDS_TO), sources=sources, ranks=world, trouble=trouble
-    )
-
-
-def _united(all_ranks: Mapping[int, Testimony]) -> Iterator[Finding]:
-    """Each finding once, with the ranks that it was made on where those are not all."""
-    by_place: dict[tuple[str, Place], dict[int, Finding]] = {}
-    for rank, testimony in all_ranks.items():
-        for finding in testimony.verdict.findings:
-            by_place.setdefault((finding.rule, finding.at), {})[rank] = finding
-    for on_ranks in by_place.values():
-        first = next(iter(on_ranks.values()))
-        count = max(finding.count for finding in on_ranks.values())
-        evidence = first.evidence
-        if len(on_ranks) < len(all_ranks):
-            evidence = (*evidence, Evidence("on rank", None, ", ".join(map(str, on_ranks))))
-        yield replace(first, count=count, evidence=evidence)
-
-
-def _diverged(all_ranks: Mapping[int, Testimony]) -> Iterator[Finding]:
-    """GL803, if the replicas looked different after some step."""
-    for taken in zip(*(t.fingerprints for t in all_ranks.values()), strict=False):
-        at, step, prints = taken[0]
-        if any(other[1] != step for other in taken):
-            return
-        differ = {
-            name for name, value in prints.items() for other in taken if other[2].get(name) != value
-        }
-        if differ:
-            for rule, breach in judge(Page(), Compare(at, frozenset(differ), equal=False)):
-                yield Finding(
-                    rule, breach.at, breach.detail, "observed", breach.evidence, breach.cells
-                )
-            return
 
 
 # In a file -----------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -13,9 +13,9 @@ from torch.nn.parallel import DistributedDataParallel
 
 from gradledger.ledger.events import CellNames, Sync
 from gradledger.ledger.places import Place
+from gradledger.rules.ranks import Fingerprints
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.patches import Function, Patches
-from gradledger.runtime.ranks import Fingerprints
 
 if TYPE_CHECKING:
     from gradledger.runtime.optimizers import Stepping
@@ -33,6 +33,8 @@ class Replicas:
         self._steps = 0
         self.found: list[Callable[[], None]] = []
         """Told when there are replicas."""
+        self.printed: list[Callable[[Place, int, Mapping[str, int]], None]] = []
+        """Told of each fingerprint: where, after which step, what each parameter looked like."""
 
     def watch(self, patches: Patches) -> None:
         """Audit all replicas until the patches are closed."""
@@ -75,6 +77,8 @@ class Replicas:
                 if parameter is not None and slot is not None:
                     prints[cells.names[slot]] = fingerprint(parameter)
             self.taken.append((step.at, self._steps, prints))
+            for hear in self.printed:
+                hear(step.at, self._steps, prints)
 
 
 def fingerprint(tensor: Tensor) -> int:

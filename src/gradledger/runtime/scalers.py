@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
+from torch import Tensor
 from torch.amp import GradScaler
 from torch.compiler import is_compiling
 from torch.optim import Optimizer
@@ -24,6 +26,18 @@ class Scalers:
     def __init__(self, journal: Journal, optimizers: Optimizers) -> None:
         self.journal = journal
         self.optimizers = optimizers
+        self._players: dict[str, weakref.ref[GradScaler]] = {}
+
+    @property
+    def met(self) -> bool:
+        """Has any of them scaled a loss?"""
+        return bool(self._players)
+
+    def scale(self, name: str) -> Tensor | None:
+        """What the scaler of that name multiplies by at present."""
+        player = self._players.get(name)
+        scaler = None if player is None else player()
+        return None if scaler is None else scaler._scale
 
     def watch(self, patches: Patches) -> None:
         """Audit all scalers until the patches are closed."""
@@ -64,9 +78,10 @@ class Scalers:
 
     @unfailing
     def _mark(self, scaler: GradScaler, scaled: object) -> None:
-        self.optimizers.backwards.scalers_exist = True
+        self.optimizers.backwards.weighs_all = True
         for loss in tensors(scaled):
             if loss.grad_fn is not None:
+                self._players.setdefault(self._name(scaler), weakref.ref(scaler))
                 told: dict[int, str] = noted(loss.grad_fn, SCALED) or {}
                 note(loss.grad_fn, SCALED, told | {self.journal.number: self._name(scaler)})
 

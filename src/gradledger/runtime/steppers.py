@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import cast
 
@@ -13,16 +13,21 @@ from gradledger.ledger.announcing import Role, listening
 from gradledger.ledger.events import CellNames, Event
 from gradledger.ledger.places import Place
 from gradledger.runtime.journal import Journal
+from gradledger.runtime.measuring import Measuring
 from gradledger.runtime.optimizers import Optimizers
 from gradledger.runtime.patches import Patches
+from gradledger.runtime.unfailing import unfailing
 
 
 class Steppers:
     """Writes what is announced, and nothing of what is seen meanwhile."""
 
-    def __init__(self, journal: Journal, optimizers: Optimizers) -> None:
-        self._journal = journal
+    def __init__(
+        self, journal: Journal, optimizers: Optimizers, measuring: Measuring | None
+    ) -> None:
+        self.journal = journal
         self._optimizers = optimizers
+        self._measuring = measuring
 
     def watch(self, patches: Patches) -> None:
         """Listen until the patches are closed."""
@@ -31,7 +36,7 @@ class Steppers:
     @contextmanager
     def looking_away(self) -> Iterator[None]:
         """Everything that watchers report inside is passed over."""
-        journal = self._journal
+        journal = self.journal
         work = journal.work
         if not journal.asleep:
             journal.arrive()
@@ -45,23 +50,40 @@ class Steppers:
             journal.cells.seen[:] = journal.cells.look()
 
     def here(self) -> Place:
-        return self._journal.places.here()
+        return self.journal.places.here()
 
     def cells(self, parameters: Iterable[object]) -> CellNames:
         leaves = list(cast(Iterable[Tensor], parameters))
-        self._aloud(lambda: self._journal.meet(leaves, self.here()))
-        return self._journal.cells.named(leaves)
+        self._aloud(lambda: self.journal.meet(leaves, self.here()))
+        return self.journal.cells.named(leaves)
 
     def name(self, role: Role, player: object) -> str:
         if isinstance(player, Optimizer):
-            self._aloud(lambda: self._optimizers.known(player))
-        return self._journal.name(role, player)
+            self._aloud(lambda: self._know(player))
+        return self.journal.name(role, player)
+
+    def _know(self, optimizer: Optimizer) -> None:
+        known = self._optimizers.known(optimizer)
+        if known.spelled is None:
+            self._optimizers.spell(known, optimizer)
 
     def hear(self, event: Event) -> None:
-        self._aloud(lambda: self._journal.post(event))
+        self._aloud(lambda: self.journal.post(event))
+
+    @property
+    def measures(self) -> bool:
+        return self._measuring is not None and not self.journal.asleep
+
+    @unfailing
+    def spends(self, optimizer: object, gradients: Mapping[object, object], factor: float) -> None:
+        assert self._measuring is not None
+        self.cells(gradients)
+        # By its name alone: what it owns may be out of its hands just now.
+        name = self.journal.name("optimizer", optimizer)
+        self._measuring.spends(name, cast(Mapping[Tensor, Tensor], gradients), factor)
 
     def _aloud(self, tell: object) -> None:
-        work = self._journal.work
+        work = self.journal.work
         work.hushed = False
         try:
             tell()  # type: ignore[operator]

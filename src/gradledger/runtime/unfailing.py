@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import traceback
 from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
@@ -43,3 +45,12 @@ def survive(journal: Journal, error: Exception) -> None:
     if isinstance(error, LawBroken):
         raise error
     journal.fail(error)
+
+
+def in_words(failure: Exception | None) -> str:
+    """The bug, so that it can be reported; nothing, where there was none."""
+    if failure is None:
+        return ""
+    last = traceback.extract_tb(failure.__traceback__)[-1:]
+    where = "".join(f" at {os.path.basename(frame.filename)}:{frame.lineno}" for frame in last)
+    return f"gradledger has a bug, {failure!r}{where}. Please report it"

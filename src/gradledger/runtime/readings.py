@@ -1,0 +1,73 @@
+"""Numbers that a device still works on are read when it is done, so that nobody waits for it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+MOST = 256
+"""Readings that may be under way; beyond, the oldest is waited for."""
+
+Then = Callable[[list[list[float]]], None]
+"""What becomes of the numbers."""
+
+
+class Readings:
+    """Reads tensors: on the CPU at once, elsewhere some steps later, in the same order."""
+
+    def __init__(self) -> None:
+        self._under_way: deque[tuple[list[_Copy], Then]] = deque()
+
+    def read(self, tensors: Sequence[Tensor], then: Then) -> None:
+        """Hand the numbers in these tensors, which nobody else may change, to `then`."""
+        if not self._under_way and all(tensor.is_cpu for tensor in tensors):
+            then([tensor.tolist() for tensor in tensors])
+            return
+        self._under_way.append(([_Copy(tensor) for tensor in tensors], then))
+        self.look()
+
+    def look(self) -> None:
+        """Pass on what has arrived by now."""
+        under_way = self._under_way
+        while under_way and (len(under_way) > MOST or all(c.arrived for c in under_way[0][0])):
+            self._pass_on()
+
+    def finish(self) -> None:
+        """Wait for the rest."""
+        while self._under_way:
+            self._pass_on()
+
+    def _pass_on(self) -> None:
+        copies, then = self._under_way.popleft()
+        then([copy.numbers() for copy in copies])
+
+
+class _Copy:
+    """A tensor on its way to memory where its numbers can be read."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._there: Tensor = tensor
+        self._event: torch.Event | None = None
+        if tensor.is_cpu:
+            return
+        try:
+            event = torch.Event(tensor.device)
+            here = torch.empty_like(tensor, device="cpu", pin_memory=True)
+            here.copy_(tensor, non_blocking=True)
+            event.record()
+        except (RuntimeError, NotImplementedError):
+            return  # a device without events: it is read, and waited for, when it is old enough
+        self._there, self._event = here, event
+
+    @property
+    def arrived(self) -> bool:
+        return self._there.is_cpu and (self._event is None or self._event.query())
+
+    def numbers(self) -> list[float]:
+        if self._event is not None:
+            self._event.synchronize()
+        numbers: list[float] = self._there.tolist()
+        return numbers
