@@ -1,10 +1,11 @@
 # Every target finds its tools in .venv, which is made once and again only when
-# pyproject.toml or constraints.txt changes.
+# pyproject.toml, constraints.txt or what the HTML report is drawn with changes.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+WEB := $(wildcard web/*.* web/src/*)
 
 # For the build backend's own environment too: older pips read the first there,
 # newer ones the second. Relative, because pip splits these at spaces.
@@ -14,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test check bench docs format clean
+.PHONY: help install demo test browser check bench docs pictures format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,7 +26,17 @@ demo: $(STAMP)  ## Take the tour
 	@$(BIN)/gradledger demo
 
 test: $(STAMP)  ## Run the tests; PYTEST_ARGS="-k cell" picks some
+	@$(MAKE) -s browser
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+# Pages are tested in a real browser. Where it is not there and can't be had so, those tests say
+# what to install, and are skipped.
+browser:
+	@if ! command -v chromium > /dev/null && command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then \
+		echo "Installing chromium for the tests of the HTML report"; \
+		apt-get install -qq -y --no-install-recommends chromium > /dev/null \
+		|| { apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium > /dev/null; } || true; \
+	fi
 
 check: $(STAMP)  ## Format, lint, types, layers, and generated pages up to date
 	$(BIN)/ruff format --check .
@@ -33,6 +44,7 @@ check: $(STAMP)  ## Format, lint, types, layers, and generated pages up to date
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m gradledger.rules.pages --check docs/rules
+	$(BIN)/python web/building.py --check
 
 bench: $(STAMP)  ## Measure what gradledger costs and saves
 	$(BIN)/python benchmarks/run.py
@@ -40,17 +52,21 @@ bench: $(STAMP)  ## Measure what gradledger costs and saves
 docs: $(STAMP)  ## Write docs/rules from the rules
 	$(BIN)/python -m gradledger.rules.pages docs/rules
 
+pictures: $(STAMP)  ## Take the README's picture of a report
+	@$(MAKE) -s browser
+	$(BIN)/python docs/pictures/take.py
+
 format: $(STAMP)  ## Format the code, and fix what ruff can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:  ## Remove .venv, caches and build products
-	rm -rf $(VENV) build dist src/*.egg-info
+	rm -rf $(VENV) build dist src/*.egg-info web/node_modules src/gradledger/report/page/bundle
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp is the last thing written: an install that fails or is interrupted is done again.
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml constraints.txt $(WEB)
 	@rm -f $@
 	@echo "Installing gradledger and its tools into $(VENV) (a minute or so, once)"
 	@$(PYTHON) -m venv $(VENV)

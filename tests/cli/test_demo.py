@@ -10,7 +10,8 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from gradledger.cli import main
-from gradledger.cli.demo import TOUR, _as_it_came, _audit
+from gradledger.cli.delivery import is_ours
+from gradledger.cli.demo import TOUR, _as_it_came, _audit, _report
 from gradledger.cli.live import Live
 from gradledger.report.terminal import Terminal
 from gradledger.rules import find, programs
@@ -18,10 +19,17 @@ from gradledger.rules.programs import Program
 
 
 @pytest.fixture(scope="module")
-def tour() -> str:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the tour is taken."""
+    return tmp_path_factory.mktemp("tour").resolve()
+
+
+@pytest.fixture(scope="module")
+def tour(folder: Path) -> str:
     """All of the tour, as it is printed into a pipe."""
     done = subprocess.run(
         [sys.executable, "-m", "gradledger", "demo"],
+        cwd=folder,
         env={k: v for k, v in os.environ.items() if k != "FORCE_COLOR"},
         capture_output=True,
         text=True,
@@ -45,15 +53,29 @@ def test_the_tour_shows_what_the_programs_print_when_they_run_alone(tour: str) -
     assert "ended with status" not in tour
 
 
-def test_the_tour_audits_its_first_program_and_shows_the_verdict(tour: str) -> None:
-    program = programs.bad(find(next(iter(TOUR))))
-    ((line, mark),) = program.marks.items()
-    _, said = tour.split("$ gradledger run train.py\n")
+def test_the_tour_audits_a_program_and_ends_with_a_report_worth_opening(
+    tour: str, folder: Path
+) -> None:
+    _, said = tour.split("$ gradledger run --html gradledger-report.html train.py\n")
     verdict, _ = said.split("\nRead on\n")
-    assert f"\ntrain.py:{line}: {next(iter(TOUR))} " in verdict
-    assert "The books do not balance: 1 error." in verdict
-    # The auditor has to find it by itself, and so has the reader to see.
-    assert mark not in verdict
+    assert "GL102 foreign-gradient-spent" in verdict
+    assert "GL203 window-left-over" in verdict
+    assert "The books do not balance: 1 error, 1 warning." in verdict
+    (report,) = folder.iterdir()
+    assert f"The report is in {report}. Open it in a browser." in " ".join(verdict.split())
+    assert is_ours(str(report))
+    assert "generator_loss.backward()" in report.read_text(encoding="utf-8")
+
+
+def test_the_report_of_the_tour_takes_nobodys_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert _report() == str(tmp_path.resolve() / "gradledger-report.html")
+    (tmp_path / "gradledger-report.html").write_text("my own page")
+    elsewhere = Path(_report())
+    assert elsewhere.parent != tmp_path.resolve()
+    elsewhere.parent.rmdir()
 
 
 def test_in_colour_the_verdict_has_colours_and_no_line_is_lost() -> None:
@@ -70,11 +92,15 @@ def test_in_colour_the_verdict_has_colours_and_no_line_is_lost() -> None:
 def test_an_audit_that_nobody_waits_for_is_ended_and_leaves_no_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with _audit(find("GL101"), Terminal(io.StringIO())) as process:
-        assert list(tmp_path.iterdir()) != []
+    here, temporary = tmp_path / "here", tmp_path / "temporary"
+    here.mkdir()
+    temporary.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    with _audit(Terminal(io.StringIO())) as process:
+        assert list(temporary.iterdir()) != []
     assert process.returncode is not None
-    assert list(tmp_path.iterdir()) == []
+    assert list(temporary.iterdir()) == list(here.iterdir()) == []
 
 
 def test_without_torch_the_tour_reads_as_it_did(

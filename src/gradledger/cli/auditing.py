@@ -14,9 +14,12 @@ from gradledger.cli.delivery import Streams, to_file
 from gradledger.errors import GradledgerError
 from gradledger.ledger.verdict import Verdict
 from gradledger.recording.paths import rank_path
-from gradledger.runtime.ranks import Ranks, Testimony, merged
+from gradledger.rules.ranks import Testimony, merged
+from gradledger.runtime.ranks import Ranks
 
 if TYPE_CHECKING:
+    from gradledger.cli.panel.live import Live
+    from gradledger.cli.reports import Reports
     from gradledger.runtime.audit import Audit
 
 FAILED = 2
@@ -33,16 +36,17 @@ class Auditing:
         format: str = "text",
         quiet: bool = False,
         output: str | None = None,
-        record: str | None = None,
+        reports: Reports | None = None,
         fail_on: Literal["error", "warning"] | None = None,
         sample: int | None = None,
+        live: bool = False,
     ) -> None:
         self._subject = subject
         self._kept = kept
         self._format = format
         self._quiet = quiet
         self._output = output
-        self._record = record
+        self._reports = reports
         self._fail_on = fail_on
         self._sample = sample
         self._folder, self._path = os.getcwd(), list(sys.path)
@@ -51,6 +55,11 @@ class Auditing:
         self._ranks = Ranks.of_this_launch()
         self._blind = False
         """The audit could not begin."""
+        self._live: Live | None = None
+        if live and not (self._ranks and self._ranks.rank):  # ranks share a terminal
+            from gradledger.cli.panel.live import Live
+
+            self._live = Live(subject, kept=kept, every=sample or 1)
 
     def begin(self) -> None:
         """Opens the books. Where that can't be done the script goes on, and is told nothing."""
@@ -64,18 +73,24 @@ class Auditing:
                 record=self._record_of_rank(),
                 sample=self._sample,
                 main=Path(main) if main else None,
+                subject=self._subject,
             )
+            if self._live is not None:
+                self._say_of_live(self._live.begin(audit))
             self._audit = audit.__enter__()
             audit.stays_open_at_exit()
         except GradledgerError as error:
+            self._end_live()
             self._blind = True
             self._say(f"gradledger: {self._subject} is not audited: {error}")
         except Exception:
+            self._end_live()
             self._blind = True
             self._say_bug(f"{self._subject} is not audited")
 
     def conclude(self, *, passed: bool, error: BaseException | None) -> int:
         """Closes the books and delivers the verdict. The status to leave with, or 0."""
+        self._end_live()
         if self._blind:
             return FAILED if self._fail_on else 0
         try:
@@ -84,6 +99,7 @@ class Auditing:
                 return 0
             with self._as_before():
                 self._deliver(verdict)
+                self._report(verdict)
         except Exception:
             self._say_bug("there is no verdict")
             return FAILED if self._fail_on else 0
@@ -96,10 +112,10 @@ class Auditing:
 
     def _record_of_rank(self) -> Path | None:
         """Each rank has a recording of its own."""
-        if not self._record:
+        if self._reports is None or self._reports.record is None:
             return None
         rank, world = (self._ranks.rank, self._ranks.world) if self._ranks else (0, 1)
-        return rank_path(self._record, rank=rank, world_size=world)
+        return rank_path(self._reports.record, rank=rank, world_size=world)
 
     def _close(self, error: BaseException | None) -> Verdict | None:
         """The verdict on all ranks; None on those that leave it to rank 0."""
@@ -123,14 +139,15 @@ class Auditing:
         def write(stream: TextIO) -> None:
             render(verdict, self._format, stream=stream, quiet=self._quiet)
 
+        for_people = self._format in ("text", "concise")
         if not (verdict.findings or verdict.tally.backwards or verdict.trouble):
             where = "" if not _had_children() else " in its own process, and others are not audited"
             said = f"{self._subject} made no backward pass{where}, so there was nothing to audit."
             self._say(said)
-            if self._format == "text" and not self._output:
+            if for_people and not self._output:
                 return
         if not self._output:
-            self._streams.write(write, error=self._format == "text")
+            self._streams.write(write, error=for_people)
             return
         try:
             to_file(self._output, write)
@@ -138,8 +155,22 @@ class Auditing:
             self._say(f"gradledger: {self._output} can't be written: {error.strerror}. It was:")
             self._streams.write(write, error=True)
 
+    def _report(self, verdict: Verdict) -> None:
+        recording = None if self._audit is None else self._audit.recording
+        if self._reports is not None and recording is not None:
+            for said in self._reports.make(recording, verdict):
+                self._say(said)
+
     def _say(self, text: str) -> None:
         self._streams.write(lambda stream: print(text, file=stream), error=True)
+
+    def _end_live(self) -> None:
+        if self._live is not None:
+            self._say_of_live(self._live.end())
+
+    def _say_of_live(self, sentence: str) -> None:
+        if sentence:
+            self._say(f"gradledger: {sentence}")
 
     def _say_bug(self, outcome: str) -> None:
         self._say(

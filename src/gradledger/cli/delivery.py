@@ -60,17 +60,23 @@ def to_file(path: str, write: Write) -> None:
         raise
 
 
+def is_ours(path: str) -> bool:
+    """Is it a page that gradledger wrote, and so may write anew?"""
+    with open(path, "rb") as file:
+        return b'name="generator" content="gradledger' in file.read(2000)
+
+
 class Streams:
     """Standard output and standard error as they are before the script begins."""
 
     def __init__(self) -> None:
-        self._files = {number: _identity(number) for number in (1, 2)}
+        self._files = {number: identity(number) for number in (1, 2)}
 
     def write(self, write: Write, *, error: bool = False) -> None:
         """Writes to one of them, to the other where the script has closed that one."""
         for number in (2, 1) if error else (1, 2):
             # Once it is closed, the next file that the script opens has its number.
-            if self._files[number] is not None and self._files[number] == _identity(number):
+            if self._files[number] is not None and self._files[number] == identity(number):
                 with contextlib.suppress(OSError):
                     _write_all(number, _drafted(write, number))
                     return
@@ -80,7 +86,8 @@ class Streams:
                 return
 
 
-def _identity(descriptor: int) -> tuple[int, int] | None:
+def identity(descriptor: int) -> tuple[int, int] | None:
+    """Which file it is; None where it is closed."""
     with contextlib.suppress(OSError):
         found = os.fstat(descriptor)
         return found.st_dev, found.st_ino

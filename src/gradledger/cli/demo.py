@@ -1,4 +1,7 @@
-"""Take the tour: the laws, three faults in programs that really run, and the auditor at work."""
+"""Take the tour: the laws, three faults in programs that really run, and the auditor at work.
+
+It ends with a report to explore, which is written into the current folder.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,10 @@ _IDEA = (
 )
 _AUDITOR = (
     "Nobody has to look for such lines. `gradledger run` runs a script as plain Python does, with "
-    "the same results, and says at its end what became of each gradient."
+    "the same results, and says at its end what became of each gradient. `--html` makes a page of "
+    "it."
 )
+_REPORT = "gradledger-report.html"
 _WORDS = (
     "A cell is one parameter's `.grad`. A window is all the deposits that one step spends. The "
     "owner of a cell is the optimizer that holds the parameter."
@@ -56,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
                 stack.enter_context(Live(map(kind, rules)))
                 for kind in (programs.bad, programs.good)
             ]
-            audit = stack.enter_context(_audit(rules[0], terminal))
+            audit = stack.enter_context(_audit(terminal))
         terminal.show(_opening(terminal, can_run=bool(players)))
         for number, rule in enumerate(rules, start=1):
             terminal.show(_fault(terminal, rule, f"{number}. {TOUR[rule.code]}"))
@@ -74,21 +79,21 @@ def run(args: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _audit(rule: Rule, terminal: Terminal) -> Iterator[subprocess.Popen[str]]:
-    """`gradledger run` on the rule's bad program, without the marks that give the fault away."""
+def _audit(terminal: Terminal) -> Iterator[subprocess.Popen[str]]:
+    """`gradledger run` on two nets that train each other."""
+    import shutil
     import subprocess
+    from pathlib import Path
     from tempfile import TemporaryDirectory
-
-    from gradledger.rules import programs
 
     colour = {"FORCE_COLOR": "1"} if terminal.colour else {}
     kept = {k: v for k, v in os.environ.items() if k not in ("FORCE_COLOR", "NO_COLOR")}
     with TemporaryDirectory(prefix="gradledger-tour-") as folder:
-        with open(os.path.join(folder, "train.py"), "w", encoding="utf-8") as script:
-            script.writelines(f"{line}\n" for line in programs.bad(rule).lines)
+        shutil.copyfile(Path(__file__).with_name("programs") / "train.py", f"{folder}/train.py")
+        options = ["--html", _report()]
         with subprocess.Popen(
             # What torch warns of when it is loaded is about this machine, and not for the tour.
-            [sys.executable, "-W", "ignore", "-m", "gradledger", "run", "train.py"],
+            [sys.executable, "-W", "ignore", "-m", "gradledger", "run", *options, "train.py"],
             cwd=folder,
             env={
                 **kept,
@@ -107,6 +112,21 @@ def _audit(rule: Rule, terminal: Terminal) -> Iterator[subprocess.Popen[str]]:
                 yield process
             finally:
                 process.kill()
+
+
+def _report() -> str:
+    """Where the page goes: here, unless somebody else's file has that name."""
+    from tempfile import mkdtemp
+
+    from gradledger.cli.delivery import OutputError, check_output, is_ours
+
+    try:
+        here = check_output(_REPORT, option="--html")
+        if not os.path.exists(here) or is_ours(here):
+            return here
+    except (OSError, OutputError):
+        pass
+    return os.path.join(mkdtemp(prefix="gradledger-"), _REPORT)
 
 
 def _opening(terminal: Terminal, *, can_run: bool) -> Iterator[Line]:
@@ -171,9 +191,9 @@ def _auditor(terminal: Terminal, *, can_run: bool) -> Iterator[Line]:
     yield (("The auditor", "heading"),)
     yield from terminal.prose(_AUDITOR)
     if can_run:
-        yield from terminal.prose("Here is the first of these programs again, as train.py:")
+        yield from terminal.prose("Two nets that train each other, and what nobody noticed:")
         yield ()
-        yield (("$ gradledger run train.py", "code"),)
+        yield ((f"$ gradledger run --html {_REPORT} train.py", "code"),)
     else:
         yield from terminal.prose("It needs PyTorch:")
         yield ("    ", (INSTALL, "code"))
@@ -196,9 +216,11 @@ def _closing() -> Iterator[Line]:
     yield ()
     yield (("Read on", "heading"),)
     for command, about in {
-        "gradledger run train.py": "your own script, audited",
+        "gradledger check src": "your own code, without running it",
+        "gradledger run train.py": "your own script, audited while it trains",
+        "gradledger run --html r.html train.py": "and a page to explore",
         "gradledger rules": f"all {len(CATALOGUE)} rules",
         "gradledger rule GL101": "one of them: why it matters, how to fix it",
         "gradledger rule GL101 --program bad": "its program, to try out",
     }.items():
-        yield ("  ", (f"{command:<37}", "code"), about)
+        yield ("  ", (f"{command:<39}", "code"), about)

@@ -22,7 +22,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from gradledger.cli import other_tools
+from gradledger.cli import UsageError, other_tools, two_runs
 from gradledger.errors import OptionError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ FORMATS = ("text", "concise", "json", "github", "sarif", "gitlab", "html", *othe
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `gradledger report`."""
     add = parser.add_argument
-    add("recordings", nargs="+", metavar="RECORDING", help="what `gradledger run --record` wrote")
+    add("recordings", nargs="*", metavar="RECORDING", help="what `gradledger run --record` wrote")
     add("--format", choices=FORMATS, default="text", help="text by default")
     add(
         "--table",
@@ -46,7 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--tensorboard", metavar="DIR", help="write norms and windows for TensorBoard, too")
     add(
         "--diff",
-        action="store_true",
+        action=two_runs.Diff,
+        nargs="*",
+        metavar="RECORDING",
         help="what changed from the first recording to the second, as text or json",
     )
     add(
@@ -85,8 +87,12 @@ def run(args: argparse.Namespace) -> int:
     if not kept:
         raise OptionError("--ignore leaves no rule of those selected. There is nothing to report.")
     other_tools.check_table(args.table, format=args.format)
+    if not args.recordings and args.diff is None:
+        raise UsageError(
+            "the following arguments are required: RECORDING. See `gradledger report --help`."
+        )
     output = _output(args)
-    if args.diff:
+    if args.diff is not None:
         return _diff(args, kept, output)
     told = chronicles(args.recordings)
     verdict = together(told)
@@ -105,11 +111,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _diff(args: argparse.Namespace, kept: frozenset[str], output: str | None) -> int:
-    from gradledger.cli.two_runs import compared
-
     if args.tensorboard:
         raise OptionError("--diff writes nothing for TensorBoard, which shows two runs by itself.")
-    write, status = compared(args.recordings, kept=kept, format=args.format, fail_on=args.fail_on)
+    names = two_runs.named(args)
+    write, status = two_runs.compared(names, kept=kept, format=args.format, fail_on=args.fail_on)
     _deliver(write, output)
     return status
 
@@ -139,7 +144,12 @@ def _output(args: argparse.Namespace) -> str | None:
     output: str | None = args.output
     if output is not None:
         check_output(output, option="--output")
-    elif args.format == "html" and sys.stdout is not None and sys.stdout.isatty():
+    elif (
+        args.format == "html"
+        and args.diff is None
+        and sys.stdout is not None
+        and sys.stdout.isatty()
+    ):
         output = _own_page(args.recordings[0])
     return output
 

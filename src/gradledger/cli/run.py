@@ -20,8 +20,11 @@ from collections.abc import Callable, Sequence
 
 from gradledger.errors import OptionError
 
-FORMATS = ("text", "json", "sarif", "github")
-_WITH_VALUE = {"--format", "--output", "--record", "--fail-on", "--select", "--ignore", "--sample"}
+FORMATS = ("text", "concise", "json", "github", "sarif", "gitlab")
+_WITH_VALUE = {
+    "--format", "--output", "--record", "--html", "--tensorboard", "--fail-on", "--select",
+    "--ignore", "--sample",
+}  # fmt: skip
 
 
 def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -49,6 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where the verdict goes; by default text goes to stderr, the other formats to stdout",
     )
     add("--record", metavar="FILE", help="keep every event of the run in this file")
+    add("--html", metavar="FILE", help="write a page to explore: timeline, norms, findings")
+    add("--tensorboard", metavar="DIR", help="write gradient norms and windows for TensorBoard")
     add(
         "--fail-on",
         choices=("error", "warning"),
@@ -68,6 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         help="audit the first steps, and then every Nth only, to cost less",
     )
+    add("--live", action="store_true", help="show steps, norms and findings while the script runs")
     add("-q", "--quiet", action="store_true", help="one line for each finding, and no summary")
     parser.epilog = (
         "exit status: the script's own; 1 where it passed and --fail-on does not let it pass;\n"
@@ -79,6 +85,7 @@ def run(args: argparse.Namespace) -> Callable[[], int]:
     """Finds the script and looks that all is ready. What is returned runs it."""
     from gradledger.cli.auditing import FAILED, Auditing
     from gradledger.cli.delivery import check_output
+    from gradledger.cli.reports import Reports
     from gradledger.rules.selection import codes
     from gradledger.runtime.launching import launch
     from gradledger.runtime.scripts import TargetError
@@ -94,7 +101,7 @@ def run(args: argparse.Namespace) -> Callable[[], int]:
     if not kept:
         raise OptionError("--ignore leaves no rule of those selected. There is nothing to audit.")
     output = args.output and check_output(args.output, option="--output")
-    record = args.record and check_output(args.record, option="--record")
+    reports = Reports(record=args.record, html=args.html, tensorboard=args.tensorboard)
     words, module = _named(args.rest)
     target = find_target(words, module=module)
     auditing = Auditing(
@@ -103,9 +110,10 @@ def run(args: argparse.Namespace) -> Callable[[], int]:
         format=args.format,
         quiet=args.quiet,
         output=output,
-        record=record,
+        reports=reports,
         fail_on=args.fail_on,
         sample=args.sample,
+        live=args.live,
     )
 
     def start() -> int:

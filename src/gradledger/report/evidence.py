@@ -20,7 +20,9 @@ LEAST_CODE = 40
 """So much of the code is shown however long the paths are: a row that wraps is better than none."""
 
 
-class _Row(NamedTuple):
+class Row(NamedTuple):
+    """One of the places; `where` is empty where there is none, and the note says all."""
+
     what: str
     where: str = ""
     code: str = ""
@@ -29,7 +31,7 @@ class _Row(NamedTuple):
 
 def rows(finding: Finding, terminal: Terminal, sources: Sources) -> Iterator[Line]:
     """The places in columns; long code is cut to what the terminal has room for."""
-    found = list(_found(finding, sources))
+    found = list(places(finding, sources))
     left_out = found[MOST:] if len(found) > MOST + 1 else []
     found = found[: len(found) - len(left_out)]
     what, where = (_widest(column) for column in list(zip(*found, strict=True))[:2] or ((), ()))
@@ -61,19 +63,20 @@ def callers(place: Place) -> list[Place]:
     return found
 
 
-def _found(finding: Finding, sources: Sources) -> Iterator[_Row]:
+def places(finding: Finding, sources: Sources) -> Iterator[Row]:
+    """What happened, where, the code there, and a note: the evidence, and then the callers."""
     for evidence in finding.evidence:
         what, note = visible(evidence.what), visible(evidence.note)
         if evidence.at is None:
-            yield _Row(what, note=note)
+            yield Row(what, note=note)
             continue
         # The finding's own callers have rows of their own.
         led = callers(evidence.at) if evidence.at.via != finding.at.via else []
         notes = [note, *(f"called from {at(caller)}" for caller in led)]
         code = sources.code(evidence.at)
-        yield _Row(what, at(evidence.at), code, ", ".join(filter(None, notes)))
+        yield Row(what, at(evidence.at), code, ", ".join(filter(None, notes)))
     for caller in callers(finding.at):
-        yield _Row("called", at(caller), sources.code(caller))
+        yield Row("called", at(caller), sources.code(caller))
 
 
 def _widest(column: Iterable[str]) -> int:

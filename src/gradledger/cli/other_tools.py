@@ -1,0 +1,86 @@
+"""What `report` writes for other tools: a trace, tables, and files for TensorBoard."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from gradledger.errors import OptionError
+
+if TYPE_CHECKING:
+    from gradledger.ledger.verdict import Verdict
+    from gradledger.recording import Recording
+    from gradledger.report.chronicle import Chronicle
+
+FORMATS = ("perfetto", "csv")
+TABLES = (
+    "windows", "spends", "deposits", "events", "measures", "flows", "optimizers", "ranks",
+    "findings", "evidence",
+)  # fmt: skip
+"""Here, so that nobody loads what makes them to read the help."""
+
+
+def writer(
+    names: Sequence[str],
+    told: Sequence[Chronicle],
+    verdict: Verdict,
+    *,
+    format: str,
+    table: str | None,
+) -> Callable[[TextIO], None]:
+    """What writes the trace or the table of these recordings."""
+
+    def write(stream: TextIO) -> None:
+        with _opened(names, told) as ranks:
+            if format == "perfetto":
+                from gradledger.report import perfetto
+
+                perfetto.write(ranks, stream)
+            else:
+                from gradledger.report import tables
+
+                wanted = tables.TABLES[table or TABLES[0]]
+                tables.write(wanted.columns, wanted.rows(tables.Source(ranks, verdict)), stream)
+
+    return write
+
+
+def check_table(table: str | None, *, format: str) -> None:
+    """Is there such a table, and is it asked for at all?"""
+    if table is None:
+        return
+    if format != "csv":
+        raise OptionError("--table needs --format csv: other formats are no tables.")
+    if table not in TABLES:
+        raise OptionError(f"there is no table {table!r}. There are {', '.join(TABLES)}.")
+
+
+def to_tensorboard(told: Sequence[Chronicle], folder: str) -> str:
+    """Writes the folder, and says how to look at it."""
+    from gradledger.cli.delivery import OutputError
+    from gradledger.report import tensorboard
+
+    try:
+        tensorboard.write(told, folder)
+    except OSError as error:
+        raise OutputError(
+            f"--tensorboard: {os.path.abspath(folder)} can't be written: {error.strerror}. Name "
+            "another folder."
+        ) from None
+    return f"For TensorBoard: tensorboard --logdir {folder}"
+
+
+@contextlib.contextmanager
+def _opened(
+    names: Sequence[str], told: Sequence[Chronicle]
+) -> Iterator[list[tuple[Chronicle, Recording]]]:
+    """The chronicles, each with its recording, for what a chronicle is too short to hold."""
+    from gradledger.cli.recordings import recordings
+    from gradledger.recording import Recording
+
+    with contextlib.ExitStack() as stack:
+        found = [stack.enter_context(Recording(path)) for path in recordings(names)]
+        by_rank = {recording.run.rank: recording for recording in found}
+        yield [(chronicle, by_rank[chronicle.run.rank]) for chronicle in told]

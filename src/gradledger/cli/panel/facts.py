@@ -1,0 +1,39 @@
+"""What there is to show on the panel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gradledger.ledger.findings import Finding
+
+
+class Lane(NamedTuple):
+    """An optimizer."""
+
+    called: str
+    steps: int = 0
+    per_second: float | None = None
+    window: int | None = None
+    """How many deposits its latest step spent."""
+    gathered: int = 0
+    """How many lie there for its next one."""
+    skipped: int = 0
+    norm: float | None = None
+    """Of what its latest step spent, unscaled and before it was clipped."""
+    course: Sequence[float] = ()
+    """The norms of the run so far."""
+
+
+class Facts(NamedTuple):
+    """A run at one moment."""
+
+    subject: str
+    seconds: float = 0.0
+    lanes: Sequence[Lane] = ()
+    findings: Sequence[Finding] = ()
+    """The worst first."""
+    every: int = 1
+    """One cycle in so many is audited."""
+    trouble: bool = False
+    """The audit has ended before the run has."""

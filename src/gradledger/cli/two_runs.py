@@ -1,0 +1,67 @@
+"""`report --diff`: one recorded run against another."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Literal, TextIO
+
+from gradledger.errors import OptionError
+
+FORMATS = ("text", "json")
+
+
+class Diff(argparse.Action):
+    """`--diff before after`, `before --diff after`: the recordings in the order of the words."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, args: argparse.Namespace, values: Any, *_: object
+    ) -> None:
+        args.diff = tuple(args.recordings or ()), tuple(values)
+
+
+def named(args: argparse.Namespace) -> list[str]:
+    """What `--diff` and the rest of the line name, in order."""
+    before, after = args.diff
+    return [*before, *after, *(() if before else args.recordings)]
+
+
+def compared(
+    names: Sequence[str],
+    *,
+    kept: Collection[str],
+    format: str,
+    fail_on: Literal["error", "warning"] | None,
+) -> tuple[Callable[[TextIO], None], int]:
+    """What writes the difference, and the exit status: 1 where the second run has new faults."""
+    from gradledger.cli.recordings import chronicles
+    from gradledger.report.balance import fails
+    from gradledger.report.comparison import compare
+
+    if format not in FORMATS:
+        raise OptionError(f"--diff is {' or '.join(FORMATS)}, and not {format}.")
+    if len(names) != 2:
+        raise OptionError(
+            f"--diff needs two recordings, before and after, and got {len(names)}. Of several "
+            "ranks, name one: it stands for all."
+        )
+    before, after = names
+    comparison = compare(chronicles([before]), chronicles([after]), kept=kept)
+
+    def write(stream: TextIO) -> None:
+        if format == "json":
+            import json
+
+            from gradledger.report.comparison import document
+            from gradledger.report.printing import put
+
+            put(json.dumps(document(comparison), indent=2), stream)
+        else:
+            from gradledger.report.comparison import lines
+            from gradledger.report.terminal import Terminal
+
+            terminal = Terminal(stream)
+            terminal.show(lines(comparison, terminal, (before, after)))
+
+    new = comparison.after.verdict._replace(findings=comparison.findings.new)
+    return write, int(fails(new, fail_on or "warning"))

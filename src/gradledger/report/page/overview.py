@@ -1,0 +1,167 @@
+"""The verdict and the run, for the top of the page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gradledger.ledger.tally import Tally
+from gradledger.ledger.verdict import Verdict
+from gradledger.report.balance import balance
+from gradledger.report.chronicle import Chronicle
+from gradledger.report.counts import counted
+from gradledger.report.paths import shown
+from gradledger.report.visible import cut, visible
+from gradledger.rules.ordering import WORST_FIRST, severity
+
+LONGEST = 400
+"""Longer command lines are cut."""
+
+
+class Figure(NamedTuple):
+    """A number that matters, and what it counts."""
+
+    value: str
+    says: str
+    kind: str = ""
+
+
+class Share(NamedTuple):
+    """A part of all deposits."""
+
+    kind: str
+    says: str
+    entries: int
+    percent: float
+
+
+class Overview(NamedTuple):
+    """What a person wants to know first."""
+
+    title: str
+    judged: str
+    """`balance`, `unbalanced` or `nothing`."""
+    headline: str
+    score: str
+    remarks: tuple[str, ...]
+    figures: tuple[Figure, ...]
+    deposits: str
+    shares: tuple[Share, ...]
+    facts: tuple[tuple[str, str], ...]
+
+
+def overview(chronicles: Sequence[Chronicle], verdict: Verdict) -> Overview:
+    """Of all ranks together."""
+    judged, headline = _judged(verdict)
+    return Overview(
+        title=visible(verdict.subject),
+        judged=judged,
+        headline=headline,
+        score=score(verdict) if judged != "nothing" else "",
+        remarks=tuple(_remarks(chronicles, verdict)),
+        figures=_figures(chronicles, verdict),
+        deposits=counted(verdict.tally.entries, "deposit"),
+        shares=shares(verdict.tally),
+        facts=tuple(_facts(chronicles, verdict)),
+    )
+
+
+def score(verdict: Verdict) -> str:
+    """`1 error, 2 warnings`; `no finding` where there is none."""
+    found = Counter(map(severity, verdict.findings))
+    said = ", ".join(counted(found[s], s.value) for s in WORST_FIRST if found[s])
+    return said or "no finding"
+
+
+def left(tally: Tally) -> int:
+    """Entries that nobody has spent or cleared."""
+    return max(tally.entries - tally.spent - tally.lost - tally.wasted, 0)
+
+
+def shares(tally: Tally) -> tuple[Share, ...]:
+    """What became of all deposits; each time that one is spent again comes on top."""
+    fates = (
+        ("spent", "spent", tally.spent),
+        ("again", "times spent again", tally.respent),
+        ("wasted", "wasted: cleared after their backward was of use elsewhere", tally.wasted),
+        ("lost", "lost: cleared before anybody used them", tally.lost),
+        ("left", "left unspent", left(tally)),
+    )
+    total = max(sum(n for *_, n in fates), 1)
+    return tuple(Share(k, says, n, 100 * n / total) for k, says, n in fates if n)
+
+
+def _judged(verdict: Verdict) -> tuple[str, str]:
+    if not verdict.findings and not verdict.tally.entries:
+        return "nothing", "There was nothing to audit."
+    books = "As far as they were kept, the books" if verdict.trouble else "The books"
+    if balance(verdict):
+        return "balance", f"{books} balance."
+    return "unbalanced", f"{books} do not balance."
+
+
+def _remarks(chronicles: Sequence[Chronicle], verdict: Verdict) -> list[str]:
+    """What keeps the rest from being the whole story."""
+    said = []
+    if verdict.trouble:
+        said.append(f"Not all was audited: {visible(verdict.trouble)}.")
+    cut_off = [c for c in chronicles if not c.ended]
+    if cut_off:
+        who = "The run" if len(chronicles) == 1 else _ranks(cut_off)
+        said.append(f"{who} was cut off, or still goes on: this is what was recorded until then.")
+    lost = sum(c.lost for c in chronicles)
+    if lost:
+        said.append(f"{counted(lost, 'thing')} could not be recorded: the disk was in trouble.")
+    expected = max((c.run.world_size for c in chronicles), default=1)
+    if len(chronicles) < expected:
+        said.append(f"Of {expected} ranks, {len(chronicles)} left a recording.")
+    return said
+
+
+def _ranks(chronicles: Sequence[Chronicle]) -> str:
+    numbers = ", ".join(str(c.run.rank) for c in chronicles)
+    return f"Rank{'s' * (len(chronicles) > 1)} {numbers}"
+
+
+def _figures(chronicles: Sequence[Chronicle], verdict: Verdict) -> tuple[Figure, ...]:
+    tally = verdict.tally
+    windows = sum(c.windows for c in chronicles)
+    figures = [
+        Figure(f"{tally.backwards:,}", _noun(tally.backwards, "backward pass")),
+        Figure(f"{windows:,}", _noun(windows, "window")),
+        Figure(f"{tally.steps:,}", _noun(tally.steps, "step")),
+        Figure(f"{tally.skipped_steps:,}", "skipped", "skipped" if tally.skipped_steps else ""),
+        Figure(f"{verdict.parameters:,}", _noun(verdict.parameters, "parameter")),
+    ]
+    if len(chronicles) > 1:
+        figures.append(Figure(str(len(chronicles)), "ranks"))
+    return tuple(figures)
+
+
+def _noun(n: int, thing: str) -> str:
+    return counted(n, thing).split(" ", 1)[1]
+
+
+def _facts(chronicles: Sequence[Chronicle], verdict: Verdict) -> list[tuple[str, str]]:
+    first = min(chronicles, key=lambda c: c.run.rank, default=None)
+    if first is None:
+        return []
+    run = first.run
+    facts = [("Script", shown(run.script))]
+    if run.argv:
+        facts.append(("Arguments", " ".join(run.argv)))
+    facts.append(("Versions", ", ".join(f"{k} {v}" for k, v in run.versions.items())))
+    facts.append(("Started", f"{run.started_at:%d %B %Y, %H:%M} {run.started_at:%Z}".strip()))
+    facts.append(("Took", duration(max(c.seconds for c in chronicles) or verdict.seconds)))
+    return [(name, visible(cut(value, LONGEST))) for name, value in facts if value]
+
+
+def duration(seconds: float) -> str:
+    """`1.2 s`, `3 min 20 s`, `2 h 5 min`."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600:,} h {whole % 3600 // 60} min"
