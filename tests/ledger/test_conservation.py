@@ -167,4 +167,4 @@ def test_every_event_that_changes_the_books_has_its_posting() -> None:
         for kind in vars(events).values()
         if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
     }
-    assert {kind.__name__ for kind in kinds - set(posting.post.registry)} == {"Compare", "RunEnd"}
+    assert {kind.__name__ for kind in kinds - set(posting.POSTINGS)} == {"Compare", "RunEnd"}

@@ -255,7 +255,234 @@ FOUND = {
             scaler.step(optimizer)
             scaler.update()
         """,
+    "a run that may have been resumed may be a new one": """
+        import os
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+        if os.path.exists("last.pt"):
+            optimizer.load_state_dict(torch.load("last.pt"))
+        for epoch in range(epochs):
+            schedule.step()  # GL503
+            for x, y in loader:
+                optimizer.zero_grad()
+                criterion(model(x), y).backward()
+                optimizer.step()
+        """,
+    "that a batch has whole parts says nothing of how many batches there are": """
+        def fit(data, batch_size, n):
+            assert batch_size % n == 0
+            for i, (x, y) in enumerate(data):
+                (criterion(model(x), y) / n).backward()  # GL203
+                if (i + 1) % n == 0:
+                    optimizer.step()
+                    optimizer.zero_grad()
+        """,
 }
+
+TWINS = {
+    "a schedule that is told its epoch skips nothing": """
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+        for epoch in range(epochs):
+            schedule.step(epoch)  # right only
+            schedule.step()  # wrong only, GL503
+            for x, y in loader:
+                optimizer.zero_grad()
+                criterion(model(x), y).backward()
+                optimizer.step()
+        """,
+    "an optimizer whose state is loaded has stepped before": """
+        import os
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+        if os.path.exists("last.pt"):
+            state = torch.load("last.pt")
+            optimizer.load_state_dict(state["optimizer"])  # right only
+            for _ in range(state["epoch"]):
+                schedule.step()  # GL503
+        for epoch in range(epochs):
+            for x, y in loader:
+                optimizer.zero_grad()
+                criterion(model(x), y).backward()
+                optimizer.step()
+            schedule.step()
+        """,
+    "a container has the parameters of what is in it": """
+        import kornia.augmentation as K
+        before = nn.Sequential(K.RandomGamma((0.7, 2.0)), K.RandomBrightness(0.3))  # right only
+        before = nn.Sequential(nn.Linear(8, 8), nn.ReLU())  # wrong only
+        net = nn.Linear(8, 3)
+        one = torch.optim.SGD(net.parameters(), lr=0.1)  # GL601
+        for x, y in loader:
+            one.zero_grad()
+            criterion(net(before(x)), y).backward()
+            one.step()
+        """,
+    "who wraps an optimizer steps and clears for it": """
+        from apex.parallel.LARC import LARC
+        net = nn.Linear(8, 3)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        opt = LARC(opt, trust_coefficient=0.001)
+        net = nn.parallel.DistributedDataParallel(net)
+        for epoch in range(epochs):
+            for x, y in loader:
+                opt.zero_grad()  # right only
+                criterion(net(x), y).backward()
+                opt.step()  # GL101
+        """,
+    "what is changed in place keeps its gradient": """
+        def weigh(features, rounds):
+            weight = torch.full([len(features)], 1 / len(features), requires_grad=True)
+            for _ in range(rounds):
+                (weight @ features).pow(2).sum().backward()
+                with torch.no_grad():
+                    weight -= 0.1 * weight.grad  # GL101
+                    weight /= weight.sum()
+                    weight.grad.zero_()  # right only
+            return weight.detach()
+        """,
+    "a model may be cleared part by part": """
+        import models
+        net = getattr(models, "Gan")()
+        one = torch.optim.Adam(net.parameters())
+        for x, y in loader:
+            net.critic.zero_grad()
+            criterion(net(x), y).backward()
+            net.author.zero_grad()  # right only
+            one.step()  # GL101
+            (-criterion(net(x), y)).backward()
+            net.critic.zero_grad()
+            one.step()  # GL101
+        """,
+    "what a model is given is cleared with it": """
+        import zoo
+        net = zoo.make()
+        head = nn.Linear(8, 3)
+        net.head = head
+        groups = [{"params": net.body.parameters()}, {"params": head.parameters()}]
+        one = torch.optim.SGD(groups, lr=0.1)
+        for x, y in loader:
+            net.zero_grad()  # right only
+            net.body.zero_grad()  # wrong only
+            criterion(net(x), y).backward()
+            one.step()  # GL101
+        """,
+    "a step that is taken back leaves its gradients to the next": """
+        for x, y in loader:
+            before = model.state_dict()
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            optimizer.step()
+            ahead = model(x).detach()
+            model.load_state_dict(before)  # right only
+            (model(x) - ahead).pow(2).mean().backward()
+            optimizer.step()  # GL101
+        """,
+    "no step behind a guard is no step for a reason": """
+        import math
+
+        def train(data, net, one):
+            for batches in data:
+                for k in range(2):
+                    x, y = batches[k]
+                    one.zero_grad()  # GL201
+                    criterion(net(x), y).backward()
+                    norm = nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+                    if math.isnan(norm):  # right only
+                    if k == 0:  # wrong only
+                        print("no step")
+                    else:
+                        one.step()
+        """,
+    "a window has one micro-batch or more": """
+        class Trainer:
+            def __init__(self, net, optim, grad_accum_count=1, rank=0, ranks=1):
+                self.net, self.optim, self.grad_accum_count = net, optim, grad_accum_count
+                self.rank, self.ranks = rank, ranks
+
+            def train(self, data):
+                batches, accum = [], 0
+                for i, batch in enumerate(data):
+                    if i % self.ranks == self.rank:
+                        batches.append(batch)
+                        accum += 1
+                        if accum == self.grad_accum_count:
+                            self.update(batches)
+                            batches, accum = [], 0
+
+            def update(self, batches):
+                if self.grad_accum_count > 1:
+                    self.net.zero_grad()
+                for x, y in batches:
+                    if self.grad_accum_count == 1:
+                        self.net.zero_grad()
+                    (criterion(self.net(x), y) / len(batches)).backward()  # GL203
+                    if self.grad_accum_count == 1:
+                        self.optim.step()
+                if self.grad_accum_count > 1:  # right only
+                if self.ranks > 1:  # wrong only
+                    self.optim.step()
+        """,
+    "who makes sure that windows are whole leaves none over": """
+        def parts(data, n):
+            if len(data) % n != 0:  # right only
+                raise ValueError("the batches must fill whole windows")  # right only
+            return data
+
+        def fit(data, n):
+            for i, (x, y) in enumerate(parts(data, n)):
+                (criterion(model(x), y) / n).backward()  # GL203
+                if (i + 1) % n == 0:
+                    optimizer.step()
+                    optimizer.zero_grad()
+        """,
+    "a backward may be for those who listen": """
+        class Prober:
+            def __init__(self, net):
+                self.net = net
+
+            def forward(self, x):
+                x = self.net(x)
+                x.register_hook(self.rank)  # right only
+                return x
+
+            def rank(self, grad):
+                self.ranks = grad.sum()
+
+
+        prober = Prober(model)
+
+        def epoch(ranking=False):
+            for x, y in loader:
+                model.zero_grad()  # GL201
+                if ranking:
+                    criterion(prober.forward(x), y).backward()
+                else:
+                    criterion(model(x), y).backward()
+                    optimizer.step()
+
+        epoch(ranking=True)
+        epoch()
+        """,
+    "an optimizer of one's own spends, however it does it": """
+        class Own(torch.optim.Optimizer):
+            def __init__(self, params):
+                super().__init__(params, {})
+
+            @torch.no_grad()
+            def step(self, closure=None):
+                for group in self.param_groups:
+                    for p in group["params"]:
+                        momentum = self.state[p]["momentum"]
+                        momentum.mul_(0.9).add_(p.grad)
+                        p.add_(momentum, alpha=-0.1)
+
+        net = nn.Linear(8, 3)
+        one = Own(net.parameters())
+        for x, y in loader:
+            one.zero_grad()  # right only
+            criterion(net(x), y).backward()
+            one.step()  # GL101
+        """,
+}
+"""Programs that are right by one line, and faulty without it: the reason that was not seen."""
 
 
 @each(SILENT, after=ONE_NET)
@@ -272,5 +499,16 @@ def test_with_several_nets_at_most_wasted_work_is_told(text: str) -> None:
 
 @each(FOUND, after=ONE_NET)
 def test_what_was_missed_is_found(text: str) -> None:
+    program, expected = faulty(text)
+    assert shown(check(program)) == expected
+
+
+@each(TWINS, after=ONE_NET)
+def test_nothing_is_said_where_the_reason_stands(text: str) -> None:
+    assert shown(check(correct(text))) == set()
+
+
+@each(TWINS, after=ONE_NET)
+def test_without_the_reason_the_fault_is_found(text: str) -> None:
     program, expected = faulty(text)
     assert shown(check(program)) == expected

@@ -7,10 +7,12 @@ what was called: a step that a scaler held back is `Skipped`, not `Step`.
 
 from __future__ import annotations
 
-from typing import Literal
-
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
 
 CellNames = frozenset[str]
 NO_CELLS: CellNames = frozenset()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from gradledger.ledger.events import NO_CELLS, CellNames
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import Value, replace
 
-Certainty = Literal["observed", "certain", "possible"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Certainty = Literal["observed", "certain", "possible"]
+else:
+    Certainty = str
 
 
 class Evidence(Value):

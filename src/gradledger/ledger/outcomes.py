@@ -7,13 +7,13 @@ what is asked here has been asked before.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 from gradledger.ledger.events import Event
 from gradledger.ledger.findings import Breach
 from gradledger.ledger.page import Page
 from gradledger.ledger.posting import post
 from gradledger.ledger.tally import Tally, entries_of
+from gradledger.ledger.tuples import NamedTuple
 
 Judge = Callable[[Page, Event], Iterable[tuple[str, Breach]]]
 """Asks every rule about an event that is about to happen; answers with rule code and breach."""

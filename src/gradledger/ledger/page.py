@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import Literal
 
 from gradledger.ledger.cells import EXACT, Cell, Counting, Optimizers
 from gradledger.ledger.events import CellNames, Step, Traits
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import Value, replace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
 
 Group = tuple[CellNames, Cell]
 """Cells with one history, and the names of their parameters."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import singledispatch
-
 from gradledger.ledger.cells import Cell, Deposit, Holding
 from gradledger.ledger.events import (
     UNKNOWN_WEIGHT,
@@ -33,21 +30,38 @@ from gradledger.ledger.events import (
 from gradledger.ledger.page import Account, Kept, Page
 from gradledger.ledger.values import replace
 
-Change = Callable[[Holding], Holding]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Change = Callable[[Holding], Holding]
+    Posting = Callable[[Any, Page], Page]
+
+POSTINGS: dict[type[Event], Posting] = {}
+"""What each kind of event does."""
 
 
-@singledispatch
 def post(event: Event, page: Page) -> Page:
     """The page after the event. Events that change no books (Compare, RunEnd) leave it as it is."""
-    return page
+    posting = POSTINGS.get(type(event))
+    return page if posting is None else posting(event, page)
 
 
-@post.register
+def _posts(kind: type[Event]) -> Callable[[Posting], Posting]:
+    def register(posting: Posting) -> Posting:
+        POSTINGS[kind] = posting
+        return posting
+
+    return register
+
+
+@_posts(Declare)
 def _(event: Declare, page: Page) -> Page:
     return page.touch(event.cells, lambda cell: replace(cell, traits=event.traits))
 
 
-@post.register
+@_posts(Own)
 def _(event: Own, page: Page) -> Page:
     if page.account(event.optimizer) is None:
         page = page.with_account(Account(event.optimizer, event.at))
@@ -56,19 +70,19 @@ def _(event: Own, page: Page) -> Page:
     )
 
 
-@post.register
+@_posts(Replace)
 def _(event: Replace, page: Page) -> Page:
     page = page.touch(event.cells, lambda cell: replace(cell, replaced_at=event.at))
     return page.touch(event.by, lambda cell: replace(cell, stands_in=True))
 
 
-@post.register
+@_posts(Gone)
 def _(event: Gone, page: Page) -> Page:
     page = page.without(event.cells, event.optimizers)
     return _touch_fresh(page, lambda h: replace(h, awaits=h.awaits - event.optimizers))
 
 
-@post.register
+@_posts(Backward)
 def _(event: Backward, page: Page) -> Page:
     reached = frozenset(o for _, cell in page.among(event.cells) for o in cell.owners)
     good = Deposit(event.at, event.weight, event.scaler, partial=event.partial)
@@ -106,7 +120,7 @@ def _depositing(
     return change
 
 
-@post.register
+@_posts(Edit)
 def _(event: Edit, page: Page) -> Page:
     by_hand = Holding(Deposit(event.at, UNKNOWN_WEIGHT, by_hand=True))
 
@@ -131,7 +145,7 @@ def _(event: Edit, page: Page) -> Page:
     return page.touch(event.cells, change)
 
 
-@post.register
+@_posts(Read)
 def _(event: Read, page: Page) -> Page:
     sites = {h.at for _, cell in page.among(event.cells) for h in cell.fresh}
     # Who reads a part of a backward has used it: an attack that reads the input's gradient makes
@@ -139,7 +153,7 @@ def _(event: Read, page: Page) -> Page:
     return _touch_fresh(page, lambda h: replace(h, read=True) if h.at in sites else h)
 
 
-@post.register
+@_posts(Unscale)
 def _(event: Unscale, page: Page) -> Page:
     page = page.with_scaler(page.scaler(event.scaler).unscaling(event.optimizer, event.at))
 
@@ -151,7 +165,7 @@ def _(event: Unscale, page: Page) -> Page:
     return _touch_fresh(page, change, lambda cell: event.optimizer in cell.owners)
 
 
-@post.register
+@_posts(Update)
 def _(event: Update, page: Page) -> Page:
     page = page.with_scaler(replace(page.scaler(event.scaler), unscaled=(), stepped=()))
 
@@ -163,7 +177,7 @@ def _(event: Update, page: Page) -> Page:
     return _touch_fresh(page, change)
 
 
-@post.register
+@_posts(Clip)
 def _(event: Clip, page: Page) -> Page:
     if not event.changes:
         return page
@@ -175,13 +189,13 @@ def _(event: Clip, page: Page) -> Page:
     return page.touch(event.cells, change)
 
 
-@post.register
+@_posts(Schedule)
 def _(event: Schedule, page: Page) -> Page:
     log = page.scheduler(event.scheduler, event.optimizer)
     return page.with_scheduler(replace(log, ahead=True))
 
 
-@post.register
+@_posts(Sync)
 def _(event: Sync, page: Page) -> Page:
     def change(cell: Cell) -> Cell:
         synced = (replace(h, local=False, synced=True) if h.fresh else h for h in cell.holdings)
@@ -190,7 +204,7 @@ def _(event: Sync, page: Page) -> Page:
     return page.touch(event.cells, change)
 
 
-@post.register
+@_posts(Step)
 def _(event: Step, page: Page) -> Page:
     spent = frozenset(name for names, _ in page.spent_by(event) for name in names)
     sites = {h.at for _, cell in page.among(spent) for h in cell.fresh}
@@ -249,7 +263,7 @@ def _note_step(event: Step, page: Page, spent: frozenset[str]) -> Page:
     return replace(page, kept=tuple(replace(k, outlived_step=True) for k in page.kept))
 
 
-@post.register
+@_posts(Skipped)
 def _(event: Skipped, page: Page) -> Page:
     if event.reason == "refused":
         return page
@@ -262,7 +276,7 @@ def _(event: Skipped, page: Page) -> Page:
     )
 
 
-@post.register
+@_posts(Clear)
 def _(event: Clear, page: Page) -> Page:
     def change(cell: Cell) -> Cell:
         wasted = {h.at for h in cell.fresh if (h.spent_by or h.awaits) and not h.read}
@@ -281,7 +295,7 @@ def _(event: Clear, page: Page) -> Page:
     return _touch_fresh(page, lambda h: replace(h, awaits=h.awaits & holders))
 
 
-@post.register
+@_posts(Keep)
 def _(event: Keep, page: Page) -> Page:
     if any(k.at == event.at for k in page.kept):
         return page
@@ -290,23 +304,23 @@ def _(event: Keep, page: Page) -> Page:
     return replace(page, kept=tuple(kept))
 
 
-@post.register
+@_posts(Release)
 def _(event: Release, page: Page) -> Page:
     return replace(page, kept=tuple(k for k in page.kept if k.at != event.kept))
 
 
-@post.register
+@_posts(Batch)
 def _(event: Batch, page: Page) -> Page:
     return _touch_fresh(page, lambda h: replace(h, current=False))
 
 
-@post.register
+@_posts(Fault)
 def _(event: Fault, page: Page) -> Page:
     page = page.touch_where(lambda cell: True, lambda cell: replace(cell, interrupted_at=event.at))
     return _touch_fresh(page, lambda h: replace(h, interrupted_at=event.at))
 
 
-@post.register
+@_posts(EpochEnd)
 def _(event: EpochEnd, page: Page) -> Page:
     if event.restarts is False:
         return page

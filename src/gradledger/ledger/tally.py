@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gradledger.ledger.cells import Cell
 from gradledger.ledger.events import Backward, Clear, Edit, Event, Gone, Skipped, Step
 from gradledger.ledger.page import Page
+from gradledger.ledger.tuples import NamedTuple
 
 
 class Tally(NamedTuple):

@@ -9,18 +9,19 @@ so that looking up a page costs what has changed and not the whole tree.
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+TYPE_CHECKING = False  # what typing would say, which takes longer to load than the ledger
 if TYPE_CHECKING:
+    from typing import Any, ClassVar, TypeVar
+
     from typing_extensions import dataclass_transform
+
+    V = TypeVar("V", bound="Value")
 else:
 
     def dataclass_transform(**_: object) -> Any:
         """For type checkers only."""
         return lambda cls: cls
-
-
-V = TypeVar("V", bound="Value")
 
 
 @dataclass_transform(frozen_default=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.places import Place
 from gradledger.ledger.tally import NOTHING, Tally
+from gradledger.ledger.tuples import NamedTuple
 
 
 class Verdict(NamedTuple):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gradledger.ledger.findings import Finding
+from gradledger.ledger.tuples import NamedTuple
+from gradledger.ledger.values import Value
 
 
 class Unknown(NamedTuple):
@@ -17,7 +17,7 @@ class Unknown(NamedTuple):
     why: str
 
 
-class Checked(NamedTuple):
+class Checked(Value):
     """The findings of a file, certain and possible, and what in it is unknown."""
 
     findings: tuple[Finding, ...] = ()

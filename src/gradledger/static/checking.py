@@ -9,10 +9,9 @@ from gradledger.rules import CATALOGUE, YIELDS_TO, judge
 from gradledger.static.checked import Checked, Unknown
 from gradledger.static.interpreter import Interpreter, TooManyPaths
 from gradledger.static.lowering.binding import Binding, TooManyOwners
-from gradledger.static.lowering.essentials import essential
-from gradledger.static.lowering.roots import RELEVANT, TORCH, Root, roots
+from gradledger.static.lowering.roots import TORCH, Root, roots
 from gradledger.static.program import Program
-from gradledger.static.project import Project
+from gradledger.static.project import DEPOSITS, STEPS, Project
 from gradledger.static.reading.sources import Source, Trouble
 from gradledger.static.words import says
 
@@ -30,9 +29,15 @@ MOST_OUTCOMES = 2_500
 """Bounds on the work for one root: what takes more is unknown."""
 
 
+def has_gradients(source: Source) -> bool:
+    """Is there anything to follow in the file? Other libraries have gradients, with other laws."""
+    text = source.text
+    return (says(text, DEPOSITS) or says(text, STEPS)) and bool(TORCH.search(text))
+
+
 def check_source(source: Source, project: Project) -> Checked:
     """The laws that the file breaks, on every path that can be followed."""
-    if not (says(source.text, RELEVANT) and TORCH.search(source.text)):
+    if not has_gradients(source):
         return Checked()
     project.begin()
     try:
@@ -82,6 +87,8 @@ def _judged(root: Root, most: int) -> tuple[tuple[Finding, ...], str | None]:
     except RecursionError:
         return (), TOO_DEEP
     except TooManyPaths:
+        from gradledger.static.lowering.essentials import essential
+
         less = essential(program)
         if less == program:
             return (), TOO_MANY

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
-
 from gradledger.ledger.events import Event
 from gradledger.ledger.values import Value
 
-Exit = Literal["break", "continue", "return", "raise"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar, Literal
+
+    Exit = Literal["break", "continue", "return", "raise"]
+else:
+    Exit = str
 
 
 class Node(Value):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from gradledger.static.patterns import Pattern
 from gradledger.static.reading import sources
 from gradledger.static.reading.sources import Source, Trouble
 from gradledger.static.words import Calls, Words, lines_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gradledger.static.lowering.roles import Uses
 
@@ -104,7 +104,7 @@ class Module:
         first, last = getattr(node, "lineno", 1), getattr(node, "end_lineno", None)
         return "\n".join(self.lines[first - 1 : last])
 
-    def says(self, pattern: re.Pattern[str], node: ast.AST) -> bool:
+    def says(self, pattern: Pattern, node: ast.AST) -> bool:
         """Does a pattern of words match on the lines that a statement or a function stands on?"""
         return self._words.match(pattern, *_span(node))
 
@@ -253,28 +253,44 @@ def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                 yield from _top_level(inside)
 
 
-TOUCHES = re.compile(
+TOUCHES = Pattern(
     r"backward\(|zero_grad|\.step\(|\.grad\b|grad_norm|grad_value|unscale_|requires_grad"
-    r"|[oO]ptimizer|optim\.|no_sync|scale_loss"
+    r"|[oO]ptimizer|optim\.|no_sync|scale_loss",
+    words=(
+        *("backward(", "zero_grad", ".step(", ".grad", "grad_norm", "grad_value", "unscale_"),
+        *("requires_grad", "ptimizer", "optim.", "no_sync", "scale_loss"),
+    ),
 )
 """Words without which a function does nothing to gradients, nor makes anything that does."""
 
-DETACHES = re.compile(
-    r"detach|\.data\b|\.item\(|def (?:\w*_)?(?:update|add|append|push|record|accumulate)\w*\("
+DETACHES = Pattern(
+    r"detach|\.data\b|\.item\(|def (?:\w*_)?(?:update|add|append|push|record|accumulate)\w*\(",
+    words=("detach", ".data", ".item(", "def "),
 )
 """Words of small functions that hand tensors on, or keep them."""
 
 SMALL = 16
 """Lines of a function that is worth a look for no other reason."""
 
-SUPER_CALLS = re.compile(r"super\([^)]*\)\.(\w+)\(")
-DEPOSITS = re.compile(r"(?<!def )\b(?:manual_)?backward\(|accumulate_grad|gradient_accumulation")
+SUPER_CALLS = Pattern(r"super\([^)]*\)\.(\w+)\(")
+DEPOSITS = Pattern(
+    r"(?<!def )\b(?:manual_)?backward\(|accumulate_grad|gradient_accumulation",
+    words=("backward(", "accumulate_grad", "gradient_accumulation"),
+)
 """Words without which a function makes no deposit. To define a backward is not to call one."""
 
-ATTRIBUTES = re.compile(r"self\.(\w+)\s*(?::[^=\n]+)?=(?!=)")
+ATTRIBUTES = Pattern(r"self\.(\w+)\s*(?::[^=\n]+)?=(?!=)")
 
-SPENDS = re.compile(r"\.step\(|\.grad\b|_step\(")
+STEPS = Pattern(r"\.step\(", words=(".step(",))
+
+HOOKS = Pattern(r"\.register_(full_)?(backward_)?hook\(", words=("register_",))
+"""Words by which a function listens to the gradients that a later backward brings."""
+
+SPENDS = Pattern(r"\.step\(|\.grad\b|_step\(", words=(".step(", ".grad", "_step("))
 """Words without which a function spends nothing."""
 
-DOES = re.compile(r"backward\(|zero_grad\(|\.step\(")
+DOES = Pattern(
+    r"backward\(|zero_grad\(|\.step\(",
+    words=("backward(", "zero_grad(", ".step("),
+)
 """Words of functions that do something to gradients themselves."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from itertools import accumulate
 
-_CALLS_BACKWARDS = re.compile(r"\(\s*(\w+)(?:\.(\w+))?")
+from gradledger.static.patterns import Pattern
+
+_CALLS_BACKWARDS = Pattern(r"\(\s*(\w+)(?:\.(\w+))?")
 """`owner.name(`, in a text that is read from its end: forwards, every word that is no call would
 be tried at each of its letters, which takes fifteen times as long."""
 
@@ -21,17 +23,29 @@ class Words:
         self._text = text
         self._lines = lines
         self._starts: list[int] | None = None
-        self._matched: dict[re.Pattern[str], list[int]] = {}
+        self._matched: dict[Pattern, list[int]] = {}
+        self._having: dict[str, list[int]] = {}
         self._called: tuple[list[int], list[tuple[str, str]]] | None = None
 
-    def match(self, pattern: re.Pattern[str], first: int, last: int) -> bool:
+    def match(self, pattern: Pattern, first: int, last: int) -> bool:
         """Does the pattern match on one of these lines?"""
         on = self._matched.get(pattern)
         if on is None:
-            found = [match.start() for match in pattern.finditer(self._text)]
-            on = self._matched[pattern] = list(map(self._line, found))
+            on = self._matched[pattern] = self._lines_with(pattern)
         place = bisect_left(on, first)
         return place < len(on) and on[place] <= last
+
+    def _lines_with(self, pattern: Pattern) -> list[int]:
+        if not pattern.words:
+            return [self._line(match.start()) for match in pattern.finditer(self._text)]
+        having = {line for word in pattern.words for line in self._lines_having(word)}
+        return [line for line in sorted(having) if pattern.search(self._lines[line - 1])]
+
+    def _lines_having(self, word: str) -> list[int]:
+        known = self._having.get(word)
+        if known is None:
+            known = self._having[word] = [self._line(at) for at in _places(self._text, word)]
+        return known
 
     def calls(self, first: int, last: int) -> Calls:
         """What is called on these lines, each once, in the order of the text."""
@@ -62,16 +76,25 @@ class Words:
         return [0, *(match.end() for match in LINE_ENDS.finditer(self._text))]
 
 
-def says(text: str, pattern: re.Pattern[str]) -> bool:
+def says(text: str, pattern: Pattern) -> bool:
     """Does the pattern match on a line of code? Libraries show `backward()` in examples, too."""
-    for match in pattern.finditer(text):
-        start = text.rfind("\n", 0, match.start()) + 1
-        if not text[start : match.start()].lstrip().startswith((">>>", "...", "#")):
-            return True
+    for word in pattern.words:
+        for at in _places(text, word):
+            end = text.find("\n", at)
+            line = text[text.rfind("\n", 0, at) + 1 : end if end >= 0 else None]
+            if not line.lstrip().startswith((">>>", "...", "#")) and pattern.search(line):
+                return True
     return False
 
 
-LINE_ENDS = re.compile(r"\r\n|\r|\n")
+def _places(text: str, word: str) -> Iterator[int]:
+    at = text.find(word)
+    while at >= 0:
+        yield at
+        at = text.find(word, at + 1)
+
+
+LINE_ENDS = Pattern(r"\r\n|\r|\n")
 """As Python counts lines."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import Literal
 
 from gradledger.ledger.events import Keep
 from gradledger.ledger.values import replace
@@ -37,6 +36,10 @@ from gradledger.static.lowering.values import (
     kept_in,
 )
 from gradledger.static.lowering.weights import operator_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
 
 
 class Assignments(Conditions):
@@ -238,6 +241,8 @@ class Assignments(Conditions):
         if isinstance(before, Gradients):
             self.emit(Edits(self.at(node), *named_by(before.of), "change"))
             return
+        if isinstance(before, Thing) and before.leaf and not self.grad_enabled:
+            return  # changed in place: still the tensor that has the gradient
         operator = operator_of(node)
         if isinstance(before, Count) and isinstance(value, Constant):
             step = value.value if isinstance(value.value, int) and operator == "+" else None

@@ -47,6 +47,7 @@ from gradledger.static.lowering.effects import (
     Reads,
     Renews,
     Replaces,
+    Resumes,
     Spends,
     Unscales,
 )
@@ -94,7 +95,8 @@ class Binding:
         named = {
             e.optimizer
             for e in effects
-            if isinstance(e, Effect) and e.optimizer and not isinstance(e, Excuses | Renews)
+            if isinstance(e, Effect) and e.optimizer
+            if not isinstance(e, Excuses | Renews | Resumes)
         }
         self._optimizers = {n: o for n, o in optimizers.items() if n in named}
         spending = {
@@ -253,7 +255,7 @@ class Binding:
         by_hand = {k for e in effects if isinstance(e, Clears) and not e.to_none for k in e.keys}
         # Who clears `model.weight.grad` and `model.bias.grad` by hand has named all there is.
         whole = {k for k in keys if any(within(p, k) and p != k for p in parts & by_hand)}
-        return (keys - whole) | parts
+        return (keys - whole - _in_parts(keys, effects)) | parts
 
     # Which cells
 
@@ -374,6 +376,9 @@ class Binding:
                     if (cells)
                     else NOTHING
                 )
+            case Resumes():
+                stepped = Step(event.at, event.optimizer, NO_CELLS)
+                return Do(stepped) if event.optimizer in self._optimizers else NOTHING
             case Replaces():
                 return Do(Replace(event.at, event.keys & self._cells))
             case Excuses():
@@ -481,3 +486,11 @@ class Binding:
             Do(Clear(event.at, cells)),
         ]
         return Branch(sequence(stepped), NOTHING, None)
+
+
+def _in_parts(keys: Keys, effects: list[Event]) -> Keys:
+    """What is cleared part by part: who names two parts or more has named all there is."""
+    cleared = frozenset().union(*(e.keys for e in effects if isinstance(e, Clears)))
+    return frozenset(
+        key for key in keys if sum(within(part, key) and part != key for part in cleared) > 1
+    )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gradledger.ledger.events import Batch, Event
 from gradledger.ledger.values import replace
-from gradledger.static.lowering.effects import Excuses, Renews
+from gradledger.static.lowering.effects import Excuses, Renews, Resumes
 from gradledger.static.program import (
     NOTHING,
     Branch,
@@ -19,7 +19,7 @@ from gradledger.static.program import (
     Try,
 )
 
-IDLE = frozenset({Batch, Excuses, Renews})
+IDLE = frozenset({Batch, Excuses, Renews, Resumes})
 """Events that alone come to nothing."""
 
 
@@ -36,7 +36,9 @@ def sequence(parts: Iterable[Program]) -> Program:
 def branch(then: Program, orelse: Program, condition: str | None) -> Program:
     """A choice, if there is one: nothing to do on both sides is nothing."""
     if not (does(then) or does(orelse)):
-        return sequence([then, orelse])
+        idle = sequence([then, orelse])
+        # What was resumed on one side alone is not resumed on the other.
+        return without(idle, Resumes) if holds(idle, Resumes) else idle
     return Branch(then, orelse, condition)
 
 

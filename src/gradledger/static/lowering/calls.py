@@ -47,7 +47,11 @@ class Calls(OutsideCalls):
             case FunctionDef():
                 return self.call_function(callee, self.arguments(node), node)
             case ClassDef():
-                return self.instantiate(callee, self.arguments(node), node)
+                arguments = self.arguments(node)
+                if self.only_steps(callee):
+                    name = callee.node.name
+                    return self._optimizer(name, name, arguments, node)
+                return self.instantiate(callee, arguments, node)
             case Thing():
                 return self._call_thing(callee, node)
             case Parameters() | Gradients() | Imported():

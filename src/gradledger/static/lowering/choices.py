@@ -13,6 +13,7 @@ from gradledger.static.lowering.blocks import (
     branch,
     does,
     holds,
+    sequence,
     without,
 )
 from gradledger.static.lowering.conditions import (
@@ -35,13 +36,13 @@ from gradledger.static.lowering.values import (
     Known,
     Thing,
 )
+from gradledger.static.patterns import Pattern
 from gradledger.static.program import Leave, Program, Try
+from gradledger.static.project import STEPS
 
-CLEARS = re.compile(r"zero_grad|\.grad\b|reset|clear")
+CLEARS = Pattern(r"zero_grad|\.grad\b|reset|clear")
 
-STEPS = re.compile(r"\.step\(")
-
-GUARD = re.compile(
+GUARD = Pattern(
     r"isfinite|isnan|isinf|nan\b|\binf\b|norm|overflow|skip|bad|invalid|anomal|outlier|explod|thresh|valid",
     re.IGNORECASE,
 )
@@ -86,6 +87,13 @@ class Choices(Assignments):
             return write
 
         then, orelse = self.both(body(node.body), body(node.orelse))
+        if guard and holds(then, Spends) != holds(orelse, Spends):
+            # No step behind a guard: what is dropped later on is dropped for a reason.
+            excuse = self.block(lambda: self.excuse(node))
+            if holds(then, Spends):
+                orelse = sequence([excuse, orelse])
+            else:
+                then = sequence([excuse, then])
         then, orelse = _without_strange_schedules(then, orelse)
         self.out.append(chosen(asked, then, orelse))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from gradledger.ledger.values import Value
 from gradledger.static.lowering import rounds
@@ -23,6 +22,7 @@ from gradledger.static.lowering.values import (
     Scheduler,
     Thing,
 )
+from gradledger.static.patterns import Pattern
 
 
 class Ask(Value):
@@ -43,7 +43,7 @@ Condition = bool | Ask | Both
 
 UNNAMED = Ask(None)
 
-LAST = re.compile(
+LAST = Pattern(
     r"(?:^|[._:])(?:is_)?last(?:_batch|_iter|_micro_?batch|_step)$|end_of_(?:dataloader|epoch)$"
 )
 """Names for: this is the last batch of the epoch."""
@@ -135,6 +135,9 @@ class Conditions(Calls):
             ended = self._last_round(a, left, op, b, right, positive)
             if ended is not None:
                 return ended
+        if b == Constant.of(1) and isinstance(op, ast.Gt | ast.LtE) and _counts_a_window(left):
+            positive = positive is isinstance(op, ast.LtE)
+            op = ast.Eq()  # a window has one micro-batch or more
         negated = isinstance(op, ast.NotEq | ast.IsNot | ast.NotIn)
         name = _OPPOSITES.get(type(op).__name__, type(op).__name__)
         text = f"{self._text(a, left)} {name} {self._text(b, right)}"
@@ -384,6 +387,12 @@ def _is_length(node: ast.expr) -> bool:
     name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
     lowered = name.lower()
     return any(word in lowered for word in ("len", "num", "total", "batches", "n_", "size", "last"))
+
+
+def _counts_a_window(node: ast.expr) -> bool:
+    """`grad_accum_count`, `args.accumulation_steps`: the micro-batches of a window."""
+    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    return "accum" in name.lower()
 
 
 def _changing(test: ast.Call) -> bool:

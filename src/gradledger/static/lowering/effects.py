@@ -6,11 +6,13 @@ after the backward that it spends. `binding` turns effects into events then.
 
 from __future__ import annotations
 
-from typing import Literal
-
 from gradledger.ledger.events import UNKNOWN_WEIGHT, Event, Weight
 from gradledger.ledger.places import Place
 from gradledger.static.lowering.values import NO_KEYS, Keys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
 
 
 class Effect(Event):
@@ -85,6 +87,10 @@ class Excuses(Effect):
 
 class Replaces(Effect):
     """A module is exchanged for a new one, which no optimizer knows."""
+
+
+class Resumes(Effect):
+    """The state of an optimizer is loaded: in an earlier run it has stepped."""
 
 
 class Renews(Effect):

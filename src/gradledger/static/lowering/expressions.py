@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-from typing import Any
 
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.arithmetic import Arithmetic, is_plain_number
@@ -25,6 +23,11 @@ from gradledger.static.lowering.values import (
     is_plain,
 )
 from gradledger.static.program import Loop
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 MOST_ITEMS = 24
 

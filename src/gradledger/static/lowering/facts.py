@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-import re
-
-OPTIMIZER = re.compile(
-    r"(^|\.)(optim|optimizers?|apex\.optimizers|bitsandbytes\.optim|torch_optimizer|adamp|madgrad)\."
-    r"(\w+\.)*(?!lr_scheduler)(?!AveragedModel)[A-Z]\w*$"
+_OPTIMIZER_PACKAGES = frozenset(
+    ["optim", "optimizer", "optimizers", "torch_optimizer", "adamp", "madgrad"]
 )
-OPTIMIZER_NAME = re.compile(
-    r"^(Sparse|Fused|CPU|DeepSpeedCPU|Paged|Distributed)?(Adam\w*|SGD\w*|RMSprop\w*|Adagrad|Adadelta|Adafactor|Rprop|ASGD|"
-    r"LBFGS|NAdam|RAdam|LAMB|Lamb|LARS|Lion\w*|Ranger\w*|Lookahead|SAM|Muon|Novograd|AdaBelief|"
-    r"Shampoo|Yogi|Prodigy|BertAdam|Optimizer)$"
+_OPTIMIZERS = frozenset(
+    [
+        *("Adagrad", "Adadelta", "Adafactor", "Rprop", "ASGD", "LBFGS", "NAdam", "RAdam", "LAMB"),
+        *("Lamb", "LARS", "Lookahead", "SAM", "Muon", "Novograd", "AdaBelief", "Shampoo", "Yogi"),
+        *("Prodigy", "BertAdam", "Optimizer"),
+    ]
 )
-SCHEDULER = re.compile(
-    r"(^|\.)lr_scheduler\.\w+$|[a-z](LR|Scheduler|Schedule|LROnPlateau|WarmRestarts|Decay)$|LR$|"
-    r"(^|\.)get_\w*(schedule|scheduler)\w*$|(^|\.)(create|build|make)_\w*(schedule)\w*$"
+_OPTIMIZER_FAMILIES = ("Adam", "SGD", "RMSprop", "Lion", "Ranger")
+"""Their names begin so: AdamW, SGDP."""
+_OPTIMIZER_KINDS = ("", "Sparse", "Fused", "CPU", "DeepSpeedCPU", "Paged", "Distributed")
+_SCHEDULER_ENDINGS = ("Scheduler", "Schedule", "LROnPlateau", "WarmRestarts", "Decay")
+_SCALERS = frozenset(["GradScaler", "ShardedGradScaler", "NativeScaler"])
+_PARAMETRIC = frozenset(
+    [
+        *("Linear", "Bilinear", "LazyLinear", "Sequential", "MultiheadAttention", "ModuleList"),
+        *("LayerNorm", "GroupNorm"),
+    ]
 )
-SCALER = re.compile(r"(^|\.)(GradScaler|ShardedGradScaler|NativeScaler)$")
+CONTAINERS = frozenset(["Sequential", "ModuleList", "ModuleDict"])
+"""They have the parameters of what is in them, and none of their own."""
+_PARAMETRIC_FAMILIES = (
+    *("Conv", "LazyConv", "Embedding", "LSTM", "GRU", "RNN", "Transformer", "BatchNorm"),
+)
 
 WRAPPERS = frozenset(
     [
@@ -220,29 +230,25 @@ ITERATION_WRAPPERS = frozenset(
     ]
 )
 
-HARMLESS_TO_OPTIMIZERS = re.compile(
-    r"save|load|log|print|checkpoint|restore|resume|adjust|set_lr|get_lr|lr_|_lr|learning_rate|info|summary|state|"
-    r"watch|sched|warmup|len|isinstance|hasattr|getattr|type|id|str|repr|format|append|copy|init|register|tag|"
-    r"write|dump|report|record|metric|valid|eval|test_|debug|assert|count|cuda|device|to_|move|freeze|Saver|"
-    r"Callback|Trainer|Logger|callable|dict$|display|plot|show",
-    re.IGNORECASE,
+_HARMLESS = (
+    *("save", "load", "log", "print", "checkpoint", "restore", "resume", "adjust", "set_lr"),
+    *("get_lr", "lr_", "_lr", "learning_rate", "info", "summary", "state", "watch", "sched"),
+    *("warmup", "len", "isinstance", "hasattr", "getattr", "type", "id", "str", "repr"),
+    *("format", "append", "copy", "init", "register", "tag", "write", "dump", "report"),
+    *("record", "metric", "valid", "eval", "test_", "debug", "assert", "count", "cuda"),
+    *("device", "to_", "move", "freeze", "saver", "callback", "trainer", "logger", "callable"),
+    *("display", "plot", "show"),
 )
-"""Functions that cannot be followed, get an optimizer, and by their names leave it alone."""
-
-ATTACKS = re.compile(r"attack|backup_grad|restore_grad|perturb|emb_backup", re.IGNORECASE)
-"""Methods of adversarial training, which read gradients and put others in their place."""
-
-SUSPICIOUS = re.compile(
-    r"zero|clear|reset|step|optimi|update|backward|train|closure|grad|learn|fit|cycle|accum|iter_end"
-    r"|after_|before_|on_|hook|callback|finish|finali|apply_",
-    re.IGNORECASE,
+_ATTACKS = ("attack", "backup_grad", "restore_grad", "perturb", "emb_backup")
+_SUSPICIOUS = (
+    *("zero", "clear", "reset", "step", "optimi", "update", "backward", "train", "closure"),
+    *("grad", "learn", "fit", "cycle", "accum", "iter_end", "after_", "before_", "on_"),
+    *("hook", "callback", "finish", "finali", "apply_"),
 )
-"""Methods that cannot be followed and may well do something to gradients."""
 
 OPTIMIZER_HARMLESS = frozenset(
     [
         "state_dict",
-        "load_state_dict",
         "param_groups",
         "state",
         "defaults",
@@ -269,23 +275,53 @@ def last(dotted: str) -> str:
 
 def is_optimizer_class(dotted: str) -> bool:
     """Is this the class of an optimizer?"""
-    name = last(dotted)
-    return bool(
-        OPTIMIZER_NAME.match(name) or (OPTIMIZER.search(dotted) and not is_scheduler(dotted))
-    )
+    *packages, name = dotted.split(".")
+    for kind in _OPTIMIZER_KINDS:
+        plain = name.removeprefix(kind)
+        if plain in _OPTIMIZERS or plain.startswith(_OPTIMIZER_FAMILIES):
+            return True
+    is_class = "A" <= name[:1] <= "Z" and not name.startswith("AveragedModel")
+    return is_class and not _OPTIMIZER_PACKAGES.isdisjoint(packages) and not is_scheduler(dotted)
 
 
 def is_scheduler(dotted: str) -> bool:
     """Does this make a learning-rate scheduler?"""
-    return bool(SCHEDULER.search(dotted))
+    owner, _, name = dotted.rpartition(".")
+    if last(owner) == "lr_scheduler" or name.endswith("LR"):
+        return True
+    if name.startswith(("get_", "create_", "build_", "make_")) and "schedule" in name:
+        return True
+    # Not `Scheduler` alone: that is anybody's.
+    ending = next((end for end in _SCHEDULER_ENDINGS if name.endswith(end)), "")
+    return bool(ending) and "a" <= name.removesuffix(ending)[-1:] <= "z"
 
 
-_PARAMETRIC = re.compile(
-    r"^(Linear|Bilinear|LazyLinear|Conv\w+|LazyConv\w+|Embedding\w*|LSTM\w*|GRU\w*|RNN\w*|Sequential|"
-    r"Transformer\w*|MultiheadAttention|ModuleList|BatchNorm\w+|LayerNorm|GroupNorm)$"
-)
+def is_scaler(dotted: str) -> bool:
+    """Is this the class of a gradient scaler?"""
+    return last(dotted) in _SCALERS
 
 
 def has_parameters(built: str) -> bool:
     """Is this a module of torch's that surely has parameters?"""
-    return built.startswith("torch.nn.") and bool(_PARAMETRIC.match(last(built)))
+    name = last(built)
+    return built.startswith("torch.nn.") and (
+        name in _PARAMETRIC or name.startswith(_PARAMETRIC_FAMILIES)
+    )
+
+
+def leaves_optimizers_alone(name: str) -> bool:
+    """Of a function that cannot be followed and gets an optimizer: harmless, by its name?"""
+    name = name.lower()
+    return name.endswith("dict") or any(word in name for word in _HARMLESS)
+
+
+def attacks(name: str) -> bool:
+    """Adversarial training, by its name? It reads gradients and puts others in their place."""
+    name = name.lower()
+    return any(word in name for word in _ATTACKS)
+
+
+def is_suspicious(name: str) -> bool:
+    """Of a method that cannot be followed: may it well do something to gradients, by its name?"""
+    name = name.lower()
+    return any(word in name for word in _SUSPICIOUS)

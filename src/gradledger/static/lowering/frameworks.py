@@ -26,6 +26,7 @@ from gradledger.static.lowering.values import (
     Thing,
     optimizers_in,
 )
+from gradledger.static.patterns import Pattern
 from gradledger.static.program import Loop, Tick
 
 APEX = "amp"
@@ -303,7 +304,7 @@ def void(_: Known) -> None:
     """For what a call gives and nobody wants."""
 
 
-WINDOW = re.compile(r"accum|grad_acc|acc_step|micro|ga_steps", re.IGNORECASE)
+WINDOW = Pattern(r"accum|grad_acc|acc_step|micro|ga_steps", re.IGNORECASE)
 """Names for the number of micro-batches in a window."""
 
 

@@ -50,6 +50,8 @@ class GradientCalls(Stepping):
         if name.endswith("_") and not name.endswith("__"):
             if self.reads_gradient(node):
                 self.emit(Spends(self.at(node), *named_by(parameters)))
+            elif name == "copy_":
+                self.put_back(parameters.keys, node)
             return parameters
         if name in ("extend", "append", "items", "values", "named_parameters", "parameters"):
             return parameters

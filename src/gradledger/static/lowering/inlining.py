@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
+from gradledger.ledger.tuples import NamedTuple
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.blocks import acts
 from gradledger.static.lowering.effects import HandsOver, Renews
@@ -29,6 +29,7 @@ from gradledger.static.project import (
     DEPOSITS,
     DETACHES,
     DOES,
+    HOOKS,
     SMALL,
     SPENDS,
     SUPER_CALLS,
@@ -189,6 +190,7 @@ class Inlining(Expressions):
         bound = (function.bound,) if function.bound is not None else ()
         if isinstance(function.bound, Thing) and function.bound.key:
             self._renew_attributes(function, function.bound.key, node)
+        self.listening = self.listening or function.module.says(HOOKS, function.node)
         return self.computed(*bound, *arguments.values(), sure=False)
 
     def _renew_attributes(self, function: FunctionDef, owner: str, node: ast.AST) -> None:

@@ -19,6 +19,8 @@ class Knowledge:
         self.backwarded: dict[int, set[str]] = {}
         self.spelled: dict[int, str] = {}
         """Conditions, as `ast.unparse` writes them."""
+        self.dividing: dict[int, frozenset[str]] = {}
+        """By module, the names of sizes that its data is a multiple of."""
         self.impure: dict[int, bool] = {}
         """Whether there are calls in an expression."""
         self.lineages: dict[int, list[ClassDef]] = {}

@@ -19,12 +19,13 @@ from gradledger.static.lowering.choices import Choices
 from gradledger.static.lowering.conditions import (
     called_name,
 )
+from gradledger.static.lowering.dividing import dividing
 from gradledger.static.lowering.effects import (
     Deposits,
 )
 from gradledger.static.lowering.facts import ITERATION_WRAPPERS
 from gradledger.static.lowering.joining import joined
-from gradledger.static.lowering.rounds import is_own
+from gradledger.static.lowering.rounds import is_own, size_of
 from gradledger.static.lowering.rounds import ran_out as end_of
 from gradledger.static.lowering.state import LoopState
 from gradledger.static.lowering.values import (
@@ -39,16 +40,17 @@ from gradledger.static.lowering.values import (
     carried_by,
     kept_in,
 )
+from gradledger.static.patterns import Pattern
 from gradledger.static.program import Branch, Call, Do, Forget, Leave, Loop, Program, Tick, Try
 
-PIECES = re.compile(r"\.(chunk|split|tensor_split)\(")
+PIECES = (".chunk(", ".split(", ".tensor_split(")
 """Who cuts a batch into pieces has two or more."""
 
-STEPS_OF_ITEMS = re.compile(r"\]\.(?:step|zero_grad)\(")
+STEPS_OF_ITEMS = Pattern(r"\]\.(?:step|zero_grad)\(")
 
-COUNTS = re.compile(r"\+=\s*1\b")
+COUNTS = Pattern(r"\+=\s*1\b")
 
-DRAWS = re.compile(r"\bnext\(|\w*(?:batch|sample|get_data)\w*\(", re.IGNORECASE)
+DRAWS = Pattern(r"\bnext\(|\w*(?:batch|sample|get_data)\w*\(", re.IGNORECASE)
 
 
 class Loops(Choices):
@@ -169,7 +171,8 @@ class Loops(Choices):
                 return min(max(value.value, 0), 2)
             if _accumulates(ast.unparse(bound)):
                 return 2
-        return 2 if PIECES.search(ast.unparse(node.iter)) else 0
+        iterated = ast.unparse(node.iter)
+        return 2 if any(piece in iterated for piece in PIECES) else 0
 
     def _bind_target(self, node: ast.For | ast.AsyncFor, items: Known, loop: LoopState) -> None:
         element: Known = UNKNOWN if not isinstance(items, Thing | Count) else items
@@ -293,7 +296,8 @@ class Loops(Choices):
 
     def _start_counters(self, node: ast.For | ast.AsyncFor | ast.While, loop: LoopState) -> None:
         """Names that count rounds: they start at a number, and each round adds one."""
-        if not COUNTS.search(self.scope.module.text(node)):
+        text = self.scope.module.text(node)
+        if "+=" not in text or not COUNTS.search(text):
             return
         for statement in node.body:
             for inner in (
@@ -351,6 +355,14 @@ class Loops(Choices):
                 if (at is not None and at in new.carried) or at is not None:
                     self.emit(Keep(at, "state", walked=True))
 
+    def _is_whole(self, window: str) -> bool:
+        """Does the file make sure that its data fills windows of this size?"""
+        module = self.scope.module
+        known = self.known.dividing.get(id(module))
+        if known is None:
+            known = self.known.dividing[id(module)] = dividing(module.tree)
+        return size_of(window) in known
+
     def write_rounds(
         self,
         body: Program,
@@ -370,6 +382,7 @@ class Loops(Choices):
         if draws or windows:
             start.append(Do(Batch(at)))
         even = rounds and all(size and rounds % size == 0 for *_, size in windows.values())
+        even = even or (bool(own) and all(map(self._is_whole, filter(is_own, windows))))
         ran_out = end_of(loop.id) if own and data_ends and not even else None
         if ran_out is not None:
             self.ended.append((ran_out, EpochEnd(at, restarts=True)))

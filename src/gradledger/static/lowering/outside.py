@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from gradledger.ledger.events import Weight
 from gradledger.ledger.values import replace
@@ -16,6 +17,7 @@ from gradledger.static.lowering.values import (
     NO_KEYS,
     PLAIN,
     UNKNOWN,
+    ClassDef,
     Constant,
     External,
     FunctionDef,
@@ -31,6 +33,7 @@ from gradledger.static.lowering.values import (
     reach_of,
 )
 from gradledger.static.lowering.weights import MEAN, of_reduction
+from gradledger.static.patterns import Pattern
 
 FROM_DATA = frozenset(
     [
@@ -48,6 +51,12 @@ FROM_DATA = frozenset(
     ]
 )
 """They make tensors of data, without a graph."""
+
+MORE_THAN_STEPS = Pattern(
+    r"zero_grad|zero_\(|\.grad\s*=(?!=)|backward\(|\.step\(",
+    words=("zero_grad", "zero_(", ".grad", "backward(", ".step("),
+)
+"""Words of optimizers that also clear, deposit, or leave the step to others."""
 
 PASSING = frozenset(["list", "tuple", "iter", "next", "sorted", "set", "reversed", "filter"])
 
@@ -98,12 +107,17 @@ class OutsideCalls(TensorCalls):
             return Thing(plain=True, shape=sizes.batched(arguments))
         if torch and dotted.startswith("torch.nn.") and name[:1].isupper():
             weight = _mean(node) if name in facts.MEAN_MODULES else Thing().weight
+            if name in facts.CONTAINERS and not _holds_parameters(arguments.values()):
+                dotted = "torch.nn.Module"  # augmentations, activations, or nobody knows what
             return Thing(built=dotted, weight=of_reduction(arguments.named, weight))
         made = self.computed(*arguments.values(), sure=torch)
         if name in ("mean",) and torch:
             return replace(made, weight=MEAN)
         if torch and made.plain:
             return PLAIN
+        if name[:1].isupper() and isinstance(first := arguments.get(0, "optimizer"), Optimizer):
+            # LARC(optimizer): if this turns out to step and to clear, it does so for that one.
+            return Thing(built=dotted, reach=first.keys or NO_KEYS)
         return replace(made, built=dotted) if not made.plain else Thing(built=dotted)
 
     def _by_name(self, node: ast.Call) -> Known:
@@ -143,11 +157,11 @@ class OutsideCalls(TensorCalls):
         self, dotted: str, name: str, arguments: Arguments, node: ast.Call
     ) -> Known | None:
         first = arguments.get(0, "")
-        if facts.SCALER.search(dotted):
+        if facts.is_scaler(dotted):
             enabled = arguments.named.get("enabled")
             return Scaler("", enabled=enabled != Constant.of(False))
         if facts.is_scheduler(dotted):
-            return self._scheduler(arguments)
+            return self._scheduler(arguments, by_metric="Plateau" in name)
         if facts.is_optimizer_class(dotted):
             return self._optimizer(dotted, name, arguments, node)
         if (name in PASSING and dotted == f"builtins.{name}") or name in CHAINING:
@@ -198,9 +212,20 @@ class OutsideCalls(TensorCalls):
             tensors=bool(made) and all(isinstance(m, Thing) and m.leaf for m in made),
         )
 
-    def _scheduler(self, arguments: Arguments) -> Known:
+    def only_steps(self, cls: ClassDef) -> bool:
+        """Is it an optimizer of the project's own, which leaves gradients as it finds them?"""
+        if not any(map(facts.is_optimizer_class, self.bases_outside(cls))):
+            return False
+        return not any(
+            owner.module.says(MORE_THAN_STEPS, method)
+            for owner in self.lineage(cls)
+            for name, method in owner.module.methods(owner.node).items()
+            if name != "__init__"
+        )
+
+    def _scheduler(self, arguments: Arguments, *, by_metric: bool) -> Known:
         found = [o.name for v in arguments.values() for o in optimizers_in(v) if o.name]
-        return Scheduler("", tuple(dict.fromkeys(found)))
+        return Scheduler("", tuple(dict.fromkeys(found)), by_metric=by_metric)
 
     def _wrapped(self, name: str, arguments: Arguments, first: Known) -> Known:
         if name in ("prepare", "setup") and len(arguments.positional) > 1:
@@ -216,6 +241,17 @@ def _mean(node: ast.Call) -> Weight:
         k.arg == "ignore_index" and "pad" in ast.unparse(k.value).lower() for k in node.keywords
     )
     return replace(MEAN, items_vary=padded)
+
+
+def _holds_parameters(values: Iterable[Known]) -> bool:
+    """Is one of these, or of those in them, surely a module with parameters?"""
+    return any(
+        _holds_parameters(value.values)
+        if isinstance(value, Items)
+        else isinstance(value, Thing)
+        and (value.cls is not None or facts.has_parameters(value.built))
+        for value in values
+    )
 
 
 def _requires_grad(arguments: Arguments) -> bool:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
 
-Role = Literal["optimizer", "scheduler", "scaler", "model"]
+from gradledger.static.patterns import Pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Role = Literal["optimizer", "scheduler", "scaler", "model"]
 
 _METHODS = [
     "zero_grad",
@@ -23,17 +28,17 @@ _METHODS = [
     "no_sync",
     "backward",
 ]
-_METHOD_BACKWARDS = re.compile(
+_METHOD_BACKWARDS = Pattern(
     rf"\b({'|'.join(method[::-1] for method in _METHODS)})\s*\.\s*(?=(?:\][^][]*\[)?(\w+))"
 )
 """`name.method`, in a text that is read from its end: there are few methods and many names, so
 that it takes a tenth of the time."""
-_BACKWARD = re.compile(r"\b(\w+)(?:\[[^][]*\])?\s*\.backward\(|(?:scale|backward)\(\s*(\w+)\s*\)")
-_STEPPED_BY_SCALER = re.compile(r"scaler\.(?:step|unscale_)\(\s*(?:\w+\.)*(\w+)")
+_BACKWARD = Pattern(r"\b(\w+)(?:\[[^][]*\])?\s*\.backward\(|(?:scale|backward)\(\s*(\w+)\s*\)")
+_STEPPED_BY_SCALER = Pattern(r"scaler\.(?:step|unscale_)\(\s*(?:\w+\.)*(\w+)")
 
-_OPTIMIZER = re.compile(r"(?:^|_)(?:opt|OPT)s?(?:$|_|\d|[A-Z])|[oO]ptim|OPTIM|Opt(?:$|[A-Z_])")
-_SCHEDULER = re.compile(r"sched|(^|_)lr($|_)|warmup|annealer|plateau", re.IGNORECASE)
-_SCALER = re.compile(r"scaler", re.IGNORECASE)
+_OPTIMIZER_WORDS = ("optim", "Optim", "OPTIM")
+_OPT = Pattern(r"(?:^|_)(?:opt|OPT)s?(?:$|_|\d|[A-Z])|Opt(?:$|[A-Z_])")
+_SCHEDULER_WORDS = ("sched", "warmup", "annealer", "plateau")
 
 
 def backwarded(text: str) -> set[str]:
@@ -50,7 +55,7 @@ class Uses:
         self._methods: dict[str, set[str]] = {}
         for method, name in _METHOD_BACKWARDS.findall(text[::-1]):
             self._methods.setdefault(name[::-1], set()).add(method[::-1])
-        self._stepped = set(_STEPPED_BY_SCALER.findall(text))
+        self._stepped = set(_STEPPED_BY_SCALER.findall(text)) if "scaler." in text else set()
 
     def of(self, name: str) -> set[str]:
         """What is called on it."""
@@ -62,18 +67,31 @@ class Uses:
 
     def role(self, key: str) -> Role | None:
         """What the thing that is reached by this key must be; None where that is not plain."""
-        name = re.sub(r"\[.*?\]", "", key).rpartition(".")[2].rpartition(":")[2]
+        name = key if "[" not in key else re.sub(r"\[.*?\]", "", key)
+        name = name.rpartition(".")[2].rpartition(":")[2]
         methods = self.of(name)
-        if _SCALER.search(name) or "unscale_" in methods:
+        if "scaler" in name.lower() or "unscale_" in methods:
             return "scaler"
-        if _SCHEDULER.search(name):
+        if _schedules(name.lower()):
             return "scheduler"
         if name in self._stepped:
             return "optimizer"
         if {"zero_grad", "step"} <= methods and not methods & {"parameters", "backward"}:
             return "optimizer"
-        if _OPTIMIZER.search(name) and not methods & {"parameters", "backward"}:
+        if _optimizes(name) and not methods & {"parameters", "backward"}:
             return "optimizer"
         if methods & {"parameters", "named_parameters", "zero_grad", "eval"}:
             return "model"
         return None
+
+
+def _schedules(name: str) -> bool:
+    """A scheduler, by its name in lower case?"""
+    return any(word in name for word in _SCHEDULER_WORDS) or "lr" in name.split("_")
+
+
+def _optimizes(name: str) -> bool:
+    """An optimizer, by its name?"""
+    if "opt" not in name.lower():
+        return False
+    return any(word in name for word in _OPTIMIZER_WORDS) or bool(_OPT.search(name))

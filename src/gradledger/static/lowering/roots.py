@@ -6,35 +6,36 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
 
 from gradledger.ledger.places import Place
-from gradledger.ledger.values import replace
+from gradledger.ledger.values import Value, replace
 from gradledger.static.lowering.frameworks import Frameworks
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.knowledge import Knowledge
 from gradledger.static.lowering.state import MOST_STATEMENTS, TooMuchCode
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Optimizer, Thing
+from gradledger.static.patterns import Pattern
 from gradledger.static.program import NOTHING, Program
 from gradledger.static.project import DEPOSITS, DOES, Module, Project
 
-TORCH = re.compile(
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+TORCH = Pattern(
     r"(?:^|[\r\n])[ \t]*(?:import|from)[ \t]+(?:torch|pytorch_lightning|lightning|accelerate|"
     r"deepspeed|apex|transformers|fastai|ignite)|\bimport[ \t]+\*"
 )
 """Other libraries have gradients too, with other laws."""
 
-RELEVANT = re.compile(rf"{DEPOSITS.pattern}|\.step\(")
-"""Without this there is nothing to follow in a file."""
-
-
-DEPOSITS_OR_MAKES = re.compile(rf"{DEPOSITS.pattern}|ptim|\.fit\(")
+MAKES = Pattern(r"ptim|\.fit\(", words=("ptim", ".fit("))
+"""Words of code that makes what deposits or spends."""
 
 MOST_IN_A_FILE = 9_000
 """Statements that are walked for all the roots of a file together."""
 
 
-class Root(NamedTuple):
+class Root(Value):
     """A piece of code that is followed from its beginning to its end."""
 
     what: str
@@ -108,15 +109,13 @@ class _Roots:
 
     def _worth_walking(self) -> bool:
         """Does the top level make anything that matters, itself or by what it calls?"""
-        source = self._module.source
-        if not (DEPOSITS.search(source) or DOES.search(source)):
-            return False
         inside = [
             statement
             for statement in self._module.tree.body
             if not isinstance(statement, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef)
         ]
-        if any(self._module.says(DEPOSITS_OR_MAKES, statement) for statement in inside):
+        says = self._module.says
+        if any(says(MAKES, statement) or says(DEPOSITS, statement) for statement in inside):
             return True
         return any(map(self._top.keeps_cycle, self._top.called_at_top(self._module, inside)))
 

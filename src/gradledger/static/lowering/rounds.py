@@ -29,6 +29,11 @@ def is_own(window: str) -> bool:
     return window.startswith(f"{SIGN}rounds of")
 
 
+def size_of(window: str) -> str:
+    """What the code calls the size of its windows, without what it is an attribute of."""
+    return window.replace(":", ".").rpartition(".")[2].rpartition(" ")[2]
+
+
 def starts(window: str) -> str:
     """This is the first micro-batch of its window."""
     return f"{window} starts"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from gradledger.static.lowering.values import Constant, Items, Known, Thing
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gradledger.static.lowering.inlining import Arguments
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from gradledger.errors import GradledgerError
 from gradledger.ledger.events import Event
@@ -26,6 +25,10 @@ from gradledger.static.lowering.values import (
 )
 from gradledger.static.program import Do, Forget, Program
 from gradledger.static.project import Module, Project
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MOST_STATEMENTS = 2_500
 """So many are walked for one root: what takes more is unknown."""
@@ -119,6 +122,10 @@ class State:
         """For each variable, the conditions that it decides."""
         self.made: set[str] = set()
         """Modules of torch's with parameters that the code makes itself."""
+        self.reached: frozenset[str] = frozenset()
+        """What some backward so far has reached."""
+        self.listening = False
+        """Hooks on tensors wait for what the next backward brings them."""
         self.hooked = False
         """Hooks may spend or clear each gradient as it arrives."""
         self.unknown: list[tuple[Place, str]] = []

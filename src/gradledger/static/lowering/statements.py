@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-from typing import Any
 
 from gradledger.static.lowering.loops import Loops
 from gradledger.static.lowering.values import (
     FunctionDef,
 )
 from gradledger.static.program import NOTHING, Branch, Do, Forget, Leave
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 
 class Statements(Loops):

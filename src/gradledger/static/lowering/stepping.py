@@ -14,6 +14,7 @@ from gradledger.static.lowering.effects import (
     Deposits,
     Excuses,
     Reads,
+    Resumes,
     Spends,
     Unscales,
 )
@@ -101,6 +102,9 @@ class Stepping(Strangers):
             keys = self.keys_of(self.arguments(node).get(0, "param_group") or UNKNOWN)
             if optimizer.keys is not None:
                 self._register(replace(optimizer, keys=optimizer.keys | keys))
+        elif name == "load_state_dict":
+            self.arguments(node)
+            self.emit(Resumes(self.at(node), optimizer=optimizer.name))
         elif name == "backward":  # fp16 wrappers of optimizers
             loss = self.arguments(node).get(0, "loss") or UNKNOWN
             self.deposit(loss, node)
@@ -183,8 +187,9 @@ class Stepping(Strangers):
         return None
 
     def _of_scheduler(self, scheduler: Scheduler, name: str, node: ast.Call) -> Known:
-        self.arguments(node)
-        if name == "step" and _moves_a_rate(node):
+        placed = self.arguments(node).get(0, "epoch") is not None and not scheduler.by_metric
+        # A schedule that is told its epoch skips no value, whenever it is told.
+        if name == "step" and _moves_a_rate(node) and not placed:
             for optimizer in scheduler.optimizers:
                 event = Schedule(self.at(node), scheduler.name, optimizer)
                 if scheduler.prepared or scheduler.key:
@@ -222,9 +227,11 @@ class Stepping(Strangers):
             maybe=loss.maybe if inputs is None else NO_KEYS,
         )
         self.emit(replace(effect, **more) if more else effect)
-        if retain is not None or create is not None:
-            # The graph is walked again: this pass may be for hooks, or for a penalty.
+        self.reached |= reach
+        if retain is not None or create is not None or self.listening:
+            # The graph is walked again, or listened to: this pass may be for hooks or a penalty.
             self.emit(Excuses(self.at(node), reach))
+        self.listening = False
         self.backwards += 1
 
     def forgets_its_graph(self, key: str) -> bool:

@@ -6,6 +6,7 @@ import ast
 
 from gradledger.static.lowering import facts
 from gradledger.static.lowering.effects import (
+    Edits,
     HandsOver,
 )
 from gradledger.static.lowering.inlining import Arguments, Inlining
@@ -66,19 +67,19 @@ class Strangers(Inlining):
     ) -> None:
         """Takes note where code that cannot be followed gets hold of gradients."""
         short = facts.last(name)
-        if facts.ATTACKS.search(short) or (anybody and facts.SUSPICIOUS.search(short)):
+        if facts.attacks(short) or (anybody and facts.is_suspicious(short)):
             self.emit(HandsOver(self.at(node)))
             self.note_unknown(node, f"{short}() cannot be followed")
             return
         handed = [o for v in arguments.values() for o in optimizers_in(v) if o.name]
-        if handed and not facts.HARMLESS_TO_OPTIMIZERS.search(short):
+        if handed and not facts.leaves_optimizers_alone(short):
             for optimizer in handed:
                 self.hand_over(optimizer.name, node, f"{short}()")
-        elif owner is not None and owner.key and facts.SUSPICIOUS.search(short):
+        elif owner is not None and owner.key and facts.is_suspicious(short):
             for optimizer in self.optimizers.values():
                 if self.holds(owner.key, optimizer):
                     self.hand_over(optimizer.name, node, f"{short}()")
-        elif facts.SUSPICIOUS.search(short) and not name.startswith("torch."):
+        elif facts.is_suspicious(short) and not name.startswith("torch."):
             models = NO_KEYS.union(*map(reach_of, arguments.values()))
             for optimizer in self.optimizers.values():
                 if optimizer.keys and models & optimizer.keys and "loss" not in short.lower():
@@ -98,17 +99,16 @@ class Strangers(Inlining):
         self.note_unknown(node, f"{what} cannot be followed, and gets {optimizer}")
 
     def keys_named(self, thing: Thing) -> frozenset[str]:
-        """A model by its own key, and by those of the models that it was made of."""
+        """A model by its own key, and by those of the models that it was made of or holds."""
         keys = {thing.key} if thing.key else set()
         if not thing.sure:
             keys |= {k for k in thing.reach if self.is_model(k)} if thing.key else thing.reach
-        if thing.cls is not None or thing.key == "self":
-            start = thing.key + "."
-            for name, value in self.store.items():
-                if not name.startswith(start) or not isinstance(value, Thing) or value.plain:
-                    continue
-                if value.key not in ("", name) and not thing.key.startswith(value.key):
-                    keys.add(value.key)
+        starts = tuple(f"{key}." for key in keys)
+        for name, value in self.store.items() if starts else ():
+            if not name.startswith(starts) or not isinstance(value, Thing) or value.plain:
+                continue
+            if value.key not in ("", name) and not any(s.startswith(value.key) for s in starts):
+                keys.add(value.key)
         return frozenset(keys)
 
     def is_model(self, key: str) -> bool:
@@ -135,6 +135,12 @@ class Strangers(Inlining):
                 )
             else:
                 self.frozen |= keys
+
+    def put_back(self, keys: frozenset[str], node: ast.AST) -> None:
+        """Parameters get other values: what an optimizer has made of their gradients is undone."""
+        undone = frozenset(k for k in keys if any(within(r, k) for r in self.reached))
+        if undone:
+            self.emit(Edits(self.at(node), undone))
 
     def reads_gradient(self, node: ast.AST) -> bool:
         """Is there a `.grad` in what is being computed?"""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts, sizes
@@ -27,8 +26,12 @@ from gradledger.static.lowering.values import (
     reach_of,
 )
 from gradledger.static.lowering.weights import MEAN, SUM, divided
+from gradledger.static.patterns import Pattern
 
-LOSSES = re.compile(r"cross_entropy|_loss\(|Loss\(|loss_fn|criterion")
+PUTTING_BACK = ("load_state_dict", "set_param", "set_weight", "restore_param", "restore_weight")
+"""Methods by which a model gets other parameters than the last step gave it."""
+
+LOSSES = Pattern(r"cross_entropy|_loss\(|Loss\(|loss_fn|criterion")
 
 
 class TensorCalls(GradientCalls):
@@ -39,6 +42,8 @@ class TensorCalls(GradientCalls):
             return self._backward(thing, node)
         if thing.plain and thing.shape and name in sizes.METHODS:
             return self._of_data(thing, name, node)
+        if name.startswith(PUTTING_BACK) and thing.key:
+            self.put_back(self.keys_named(thing), node)
         if thing.cls is not None:
             method = self.method(thing.cls, name)
             if method is not None:
@@ -114,6 +119,8 @@ class TensorCalls(GradientCalls):
             return PLAIN
         if name in ("clear",):
             self.release(thing.kept, node)
+        if name in ("register_hook", "register_full_backward_hook", "register_backward_hook"):
+            self.listening = True
         self.watch_strangers(f"{thing.key}.{name}", thing, arguments, node)
         if thing.plain and not optimizers_in(Items(arguments.positional)):
             return self.computed(*arguments.values(), sure=False)

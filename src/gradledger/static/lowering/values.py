@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from gradledger.ledger.events import UNKNOWN_WEIGHT, Weight
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import Value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gradledger.static.project import Module
 
@@ -146,6 +146,8 @@ class Scheduler(Value):
     key: str = ""
     prepared: bool = False
     """A framework moves it only when its optimizer steps."""
+    by_metric: bool = False
+    """Its steps are told a metric, and not where they are."""
 
 
 class Items(Value):

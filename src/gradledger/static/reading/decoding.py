@@ -27,9 +27,11 @@ def decode(data: bytes) -> str:
     for mark, name in _WIDE:
         if data.startswith(mark):
             raise Undecodable(1, f"it is {name}, which Python does not read. Save it as UTF-8")
-    declared = None if data.startswith(_BOM) else _declared(data)
+    marked = data.startswith(_BOM)
+    declared = None if marked else _declared(data)
     try:
-        text = data.decode(declared or "utf-8-sig")
+        # Not as utf-8-sig, which is a module that most files can do without.
+        text = data[len(_BOM) :].decode() if marked else data.decode(declared or "utf-8")
     except UnicodeDecodeError as error:
         raise Undecodable(_line(data, error.start), _not_text(data, error, declared)) from None
     except LookupError:

@@ -27,7 +27,8 @@ def as_seen(checked: Checked, source: Source) -> Checked:
     """The same, with every place in the joined text as people see it. Plain files: unchanged."""
     if not source.cells:
         return checked
-    return checked._replace(
+    return replace(
+        checked,
         findings=tuple(_finding(finding, source) for finding in checked.findings),
         unknown=tuple(_unknown(unknown, source) for unknown in checked.unknown),
     )

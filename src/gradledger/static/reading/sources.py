@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
 
+from gradledger.ledger.tuples import NamedTuple
 from gradledger.static.reading.decoding import Undecodable, decode
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ast
 

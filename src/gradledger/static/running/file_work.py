@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gradledger.ledger.values import Value
 from gradledger.static.reading.relevance import relevant
 from gradledger.static.reading.sources import Trouble, read_bytes
 from gradledger.static.running.results import IRRELEVANT, Result
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
     from gradledger.static.project import Project
 
 _LOOKS_THAT_PAY = 500
@@ -23,7 +26,7 @@ _MOST_TO_REMEMBER = 8_000_000
 _NOTHING_IN_IT = -1
 
 
-class Done(NamedTuple):
+class Done(Value):
     """A file is done."""
 
     result: Result
@@ -55,8 +58,8 @@ class FileWork:
 
     def done(self, items: Sequence[int], *, jobs: int) -> Iterator[tuple[int, Done]]:
         """Does these, in up to so many processes: a look at each first, then those that need it."""
-        left = []
-        size = 0
+        left: dict[int, int] = {}
+        """The size of each."""
         pays = len(items) >= _LOOKS_THAT_PAY
         for index, seen in self._each(items, self._look, jobs=jobs if pays else 1):
             if not isinstance(seen, int):
@@ -64,17 +67,21 @@ class FileWork:
             elif seen == _NOTHING_IN_IT:
                 yield index, Done(IRRELEVANT)
             else:
-                left.append(index)
-                size += seen
+                left[index] = seen
         if not left:
             return
         import gradledger.static.running.one_file  # noqa: F401 - before the processes part, once for all
 
-        left.sort()
-        pays = size >= _BYTES_THAT_PAY
-        for index, done in self._each(left, self._check, jobs=jobs if pays else 1):
-            assert isinstance(done, Done)
-            yield index, done
+        pays = sum(left.values()) >= _BYTES_THAT_PAY
+        checks = self._each(
+            sorted(left), self._check, jobs=jobs if pays else 1, weigh=left.__getitem__
+        )
+        # Trees are large and hold no cycles: to look through them again and again for garbage
+        # would take a third of the time, and find nothing.
+        with _no_collection():
+            for index, done in checks:
+                assert isinstance(done, Done)
+                yield index, done
 
     def _look(self, index: int) -> int | Done:
         """The size of a file that must be checked, or nothing in it, or what is wrong with it."""
@@ -98,10 +105,7 @@ class FileWork:
         if isinstance(data, Trouble):
             return Done(Result(troubles=(data,)))
         project = self._project_for(len(data))
-        # Trees are large and hold no cycles: to look through them again and again for garbage
-        # would take a third of the time, and find nothing.
-        with _no_collection():
-            result = check_data(path, data, project)
+        result = check_data(path, data, project, always=path in self.named)
         if not self._hashes:
             return Done(result)
         from gradledger.static.running.hashing import hash_of
@@ -119,7 +123,12 @@ class FileWork:
         return self._project
 
     def _each(
-        self, items: Sequence[int], work: Callable[[int], int | Done], *, jobs: int
+        self,
+        items: Sequence[int],
+        work: Callable[[int], int | Done],
+        *,
+        jobs: int,
+        weigh: Callable[[int], int] = lambda item: 1,
     ) -> Iterator[tuple[int, int | Done]]:
         if jobs == 1 or len(items) < 2:
             for item in items:
@@ -129,7 +138,9 @@ class FileWork:
 
         # Neighbours share what they import. Few enough that nobody waits long for the last ones.
         at_once = max(1, min(64, len(items) // (jobs * 16)))
-        packed = spread(items, lambda item: _packed(work(item)), jobs=jobs, at_once=at_once)
+        packed = spread(
+            items, lambda item: _packed(work(item)), jobs=jobs, at_once=at_once, weigh=weigh
+        )
         for item, answer in packed:
             if isinstance(answer, Died):
                 yield item, _lost(self.files[item], answer.signal)

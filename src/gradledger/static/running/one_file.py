@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradledger.static.checked import Checked, Unknown
-from gradledger.static.checking import check_source
+from gradledger.static.checking import check_source, has_gradients
 from gradledger.static.project import Project
 from gradledger.static.reading.parsing import NotPython, tree
 from gradledger.static.reading.seen import as_seen, trouble_as_seen
@@ -13,11 +13,16 @@ from gradledger.static.running.results import Result
 _WHOLE = "the whole file"
 
 
-def check_data(path: str, data: bytes, project: Project) -> Result:
-    """What the file breaks, with places as people see them."""
+def check_data(path: str, data: bytes, project: Project, *, always: bool = True) -> Result:
+    """What the file breaks, with places as people see them.
+
+    Parsed `always`, or only where there is something to follow in it.
+    """
     source = from_bytes(path, data)
     if isinstance(source, Trouble):
         return Result(troubles=(source,))
+    if not always and not has_gradients(source):
+        return Result()
     troubles: tuple[Trouble, ...] = ()
     parsed = parse(source)
     if isinstance(parsed, Trouble) and source.cells:

@@ -38,16 +38,23 @@ def available(wanted: int | None = None) -> int:
 
 
 def spread(
-    items: Sequence[int], work: Callable[[int], Any], *, jobs: int, at_once: int
+    items: Sequence[int],
+    work: Callable[[int], Any],
+    *,
+    jobs: int,
+    at_once: int,
+    weigh: Callable[[int], int] = lambda item: 1,
 ) -> Iterator[tuple[int, Any]]:
     """Each item with what `work` makes of it in one of `jobs` processes, as they get ready.
 
     Answers are made of lists, texts and numbers. A process takes `at_once` neighbours at a time;
     when it dies, those are done again one by one, so that only the one that killed it is lost.
+    What weighs most is begun first, so that nobody waits for it at the end.
     Ending the iterator ends all processes.
     """
     team = _Team(work)
     waiting = [items[n : n + at_once] for n in range(0, len(items), at_once)][::-1]
+    waiting.sort(key=lambda task: sum(map(weigh, task)))
     try:
         while waiting or team.busy:
             while waiting and (worker := team.idle(jobs)):

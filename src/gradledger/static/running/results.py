@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from gradledger.ledger.tuples import NamedTuple
 from gradledger.static.checked import Checked
 from gradledger.static.reading.sources import Trouble
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from gradledger.static.running.file_work import FileWork
 from gradledger.static.running.results import IRRELEVANT, Result
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gradledger.static.running.cache import Cache, Stamp
 
