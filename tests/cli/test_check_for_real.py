@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import gradledger
 from gradledger.cli import main
 from gradledger.rules import find, programs
 
@@ -156,3 +157,29 @@ def test_a_fault_in_another_file_is_one_finding_however_the_files_are_named(
     write("pkg/helper.py", [*HELPER[:2], f"{HELPER[2]}  # gradledger: ignore[GL101]"])
     assert main(["check", "-q", "--report-unused-ignores", path]) == 0
     assert capsys.readouterr() == ("", "")
+
+
+SLOW_TO_LOAD = {
+    *("typing", "dataclasses", "argparse", "pathlib", "json", "sqlite3", "hashlib", "tomllib"),
+    *("multiprocessing", "concurrent", "subprocess", "inspect", "rich", "torch", "numpy"),
+}
+"""Each takes longer to load than a small file to check."""
+
+
+def test_a_small_file_that_is_good_is_checked_with_little_loaded() -> None:
+    write("good.py", list(GOOD.lines))
+    code = (
+        "import sys; before = set(sys.modules); from gradledger.cli import main; "
+        "status = main(['check', 'good.py']); print(status, *set(sys.modules) - before)"
+    )
+    # Without site: what is installed here may load anything when Python starts.
+    said = subprocess.run(
+        [sys.executable, "-S", "-c", code],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(Path(gradledger.__file__).parent.parent)},
+    )
+    status, *loaded = said.stdout.splitlines()[-1].split()
+    assert status == "0"
+    assert SLOW_TO_LOAD.isdisjoint(loaded)
+    assert "gradledger.static.checking" in loaded

@@ -98,6 +98,29 @@ def test_a_table_is_utf8_whatever_the_locale(folder: Path) -> None:
     assert b"\r\r" not in done.stdout
 
 
+@pytest.mark.parametrize("format", ["csv", "perfetto"])
+def test_who_reads_only_the_beginning_hears_nothing_else(format: str, folder: Path) -> None:
+    recorded(folder / "long.gradledger", runs.gan(3_000))
+    table = ["--table", "events"] if format == "csv" else []
+    command = [sys.executable, "-m", "gradledger", "report", "long.gradledger", "--format", format]
+    with subprocess.Popen(
+        [*command, *table], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+@pytest.mark.parametrize("format", ["csv", "perfetto", "text"])
+def test_where_standard_output_is_closed_nothing_is_written(format: str, folder: Path) -> None:
+    command = f'"{sys.executable}" -m gradledger report leak.gradledger --format {format} >&-'
+    done = subprocess.run(command, shell=True, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 # TensorBoard --------------------------------------------------------------------------------
 
 

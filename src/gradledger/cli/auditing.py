@@ -156,10 +156,13 @@ class Auditing:
             self._streams.write(write, error=True)
 
     def _report(self, verdict: Verdict) -> None:
-        recording = None if self._audit is None else self._audit.recording
-        if self._reports is not None and recording is not None:
-            for said in self._reports.make(recording, verdict):
+        if self._reports is None or self._audit is None or self._audit.recording is None:
+            return
+        try:
+            for said in self._reports.make(self._audit.recording, verdict):
                 self._say(said)
+        except Exception:  # the verdict is out, and stands
+            self._say_bug("there is no report")
 
     def _say(self, text: str) -> None:
         self._streams.write(lambda stream: print(text, file=stream), error=True)

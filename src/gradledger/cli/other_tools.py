@@ -41,8 +41,7 @@ def writer(
             else:
                 from gradledger.report import tables
 
-                wanted = tables.TABLES[table or TABLES[0]]
-                tables.write(wanted.columns, wanted.rows(tables.Source(ranks, verdict)), stream)
+                tables.write(table or TABLES[0], tables.Source(ranks, verdict), stream)
 
     return write
 

@@ -158,7 +158,8 @@ def _deliver(write: Callable[[TextIO], None], output: str | None) -> None:
     from gradledger.cli.delivery import OutputError, to_file
 
     if output is None:
-        write(sys.stdout)
+        if sys.stdout is not None:  # it is None where it was closed before we began
+            write(sys.stdout)
         return
     try:
         to_file(os.path.realpath(output), write)
