@@ -60,8 +60,7 @@ def checked(comparison: Comparison) -> dict[str, Any]:
     return found
 
 
-@pytest.fixture
-def short_windows(tmp_path: Path) -> Comparison:
+def with_short_windows(tmp_path: Path) -> Comparison:
     """Windows that have become too short now and then, undivided, and larger norms."""
     before = run(
         tmp_path,
@@ -79,6 +78,11 @@ def short_windows(tmp_path: Path) -> Comparison:
         measures=runs.norms("optimizer-1", [1.0, 2.0, 8.0, 4.0]),
     )
     return compare([before], [after])
+
+
+@pytest.fixture
+def short_windows(tmp_path: Path) -> Comparison:
+    return with_short_windows(tmp_path)
 
 
 @pytest.fixture
@@ -169,6 +173,17 @@ def test_a_finding_is_known_again_in_a_copy_of_the_script(script: str, tmp_path:
     after = run(tmp_path, placed(script), script=script)
     found = compare([before], [after]).findings
     assert (found.new, found.gone) == ((), ())
+
+
+def test_a_finding_in_a_module_is_known_again_in_another_checkout(tmp_path: Path) -> None:
+    def checkout(folder: str) -> Chronicle:
+        events = runs.accumulation((1, 1, 1), clears=False)
+        placed = [replace(e, at=replace(e.at, path=f"{folder}/lib/loop.py")) for e in events]
+        return run(tmp_path, placed, script=f"{folder}/train.py")
+
+    found = compare([checkout("/old")], [checkout("/new")]).findings
+    assert (found.new, found.gone) == ((), ())
+    assert [kept.after.rule for kept in found.kept] == ["GL101"]
 
 
 def test_a_finding_on_other_code_is_another_one(tmp_path: Path) -> None:
@@ -327,12 +342,23 @@ def test_ranks_are_compared_with_their_own(tmp_path: Path) -> None:
     assert "on rank 1" in said(comparison)
 
 
+def test_the_rank_that_parts_first_is_told(tmp_path: Path) -> None:
+    before = [run(tmp_path, runs.accumulation(), rank=n, world_size=2) for n in range(2)]
+    sizes = (4, 4, 4, 3), (4, 3, 4, 4)
+    after = [run(tmp_path, runs.accumulation(sizes[n]), rank=n, world_size=2) for n in range(2)]
+    parted = compare(before, after).parting
+    assert parted is not None
+    assert (parted.rank, parted.step) == (1, 2)
+
+
 def test_a_rank_that_only_one_run_has_is_left_out_of_the_windows(tmp_path: Path) -> None:
     alone = run(tmp_path, runs.accumulation())
     both = [run(tmp_path, runs.accumulation(), rank=n, world_size=2) for n in range(2)]
-    comparison = compare([alone], both)
-    assert comparison.windows[0].compared == 4
-    assert ("ranks", "1", "2") in comparison.settings
+    for before, after in (([alone], both), (both, [alone])):
+        comparison = compare(before, after)
+        assert comparison.windows[0].compared == 4
+        ranks = str(len(before)), str(len(after))
+        assert ("ranks", *ranks) in comparison.settings
 
 
 def test_two_empty_recordings(tmp_path: Path, snapshot: SnapshotAssertion) -> None:

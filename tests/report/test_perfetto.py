@@ -20,8 +20,9 @@ from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 from syrupy.assertion import SnapshotAssertion
 
-from gradledger.ledger.events import Event
-from gradledger.recording import Recording
+from gradledger.ledger import Place
+from gradledger.ledger.events import Backward, Edit, Event, Own, Step
+from gradledger.recording import Recorder, Recording, RunInfo
 from gradledger.report import perfetto
 from gradledger.report.chronicle import told, windows
 from gradledger.report.moments import moments
@@ -125,6 +126,31 @@ def test_a_window_runs_from_its_first_deposit_to_its_step(tmp_path: Path) -> Non
     assert first["args"]["code"] == "optimizer.step()"
 
 
+def test_windows_of_steps_that_take_a_part_each_stand_one_after_the_other(tmp_path: Path) -> None:
+    """The second spends what was deposited before the first step, and boxes may not overlap."""
+    first, second = frozenset({"a"}), frozenset({"b"})
+    events = [
+        Own(Place("train.py", 1), "G", first | second),
+        Backward(Place("train.py", 2), first | second),
+        Step(Place("train.py", 3), "G", first),
+        Step(Place("train.py", 4), "G", second),
+    ]
+    boxes = named(trace_of(recorded(tmp_path / "run.gradledger", events)), "window of ")
+    assert [(box["ts"], box["dur"]) for box in boxes] == [(2_020_000, 10_000), (2_030_000, 10_000)]
+
+
+def test_a_gradient_set_by_hand_stands_in_its_window(tmp_path: Path) -> None:
+    events = [
+        Own(Place("train.py", 1), "G", runs.WEIGHTS),
+        Edit(Place("train.py", 2), runs.WEIGHTS, "assign"),
+        Step(Place("train.py", 3), "G"),
+    ]
+    trace = trace_of(recorded(tmp_path / "run.gradledger", events))
+    box, edit = (event for event in trace if event["ph"] in "Xi")
+    assert (box["name"], edit["name"]) == ("window of 1 deposit", "edit by hand")
+    assert box["ts"] == edit["ts"]
+
+
 def test_a_backward_into_two_optimizers_is_joined_by_an_arrow(tmp_path: Path) -> None:
     trace = trace_of(recorded(tmp_path / "run.gradledger", runs.gan(3)))
     begins, ends = ([e for e in trace if e["ph"] == phase] for phase in "sf")
@@ -193,6 +219,22 @@ def test_hostile_names_are_only_text(tmp_path: Path) -> None:
 def test_an_empty_recording_is_an_empty_trace(tmp_path: Path) -> None:
     trace = trace_of(recorded(tmp_path / "run.gradledger", []))
     assert [event["ph"] for event in trace if event["ph"] != "M"] == []
+
+
+def test_a_run_that_goes_on_is_shown_as_far_as_it_was_told(tmp_path: Path) -> None:
+    path, stream = tmp_path / "run.gradledger", io.StringIO()
+    events = list(runs.accumulation((2, 2)))
+    with Recorder(path, run=RunInfo("train.py")) as recorder:
+        for event in events[:5]:
+            recorder.record(event)
+        assert recorder.flush()
+        with Recording(path) as recording:
+            chronicle = told(recording)
+            for event in events[5:]:
+                recorder.record(event)
+            assert recorder.flush()
+            perfetto.write([(chronicle, recording)], stream)
+    assert len(named(json.loads(stream.getvalue())["traceEvents"], "window of ")) == 1
 
 
 def test_a_run_that_was_cut_off_ends_with_its_last_event(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from syrupy.assertion import SnapshotAssertion
 from gradledger.recording import Recording
 from gradledger.report.chronicle import together, told
 from gradledger.report.tables import TABLES, Source, write
+from gradledger.report.tables.comma_separated import write_rows
 from tests.report import recorded_runs as runs
 from tests.report.recorded_runs import recorded
 
@@ -29,7 +30,7 @@ def text_of(name: str, *paths: Path) -> str:
         opened = [stack.enter_context(Recording(path)) for path in paths]
         ranks = [(told(recording), recording) for recording in opened]
         verdict = together([chronicle for chronicle, _ in ranks])
-        write(TABLES[name].columns, TABLES[name].rows(Source(ranks, verdict)), stream)
+        write(name, Source(ranks, verdict), stream)
     return stream.getvalue()
 
 
@@ -144,7 +145,7 @@ def test_the_hostile_name_is_still_readable(tmp_path: Path) -> None:
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=2))
 def test_a_reader_gets_what_was_written(cells: list[str]) -> None:
     stream = io.StringIO(newline="")
-    write(["a"] * len(cells), [cells], stream)
+    write_rows(["a"] * len(cells), [cells], stream)
     _, read = csv.reader(io.StringIO(stream.getvalue(), newline=""), strict=True)
     for cell, got in zip(cells, read, strict=True):
         assert got in (cell, f"'{cell}")
@@ -153,7 +154,7 @@ def test_a_reader_gets_what_was_written(cells: list[str]) -> None:
 @given(st.floats())
 def test_a_number_keeps_its_last_bit(number: float) -> None:
     stream = io.StringIO(newline="")
-    write(["number"], [[number]], stream)
+    write_rows(["number"], [[number]], stream)
     got = float(stream.getvalue().split("\r\n")[1])
     assert got == number or math.isnan(number)
 
@@ -167,12 +168,12 @@ def test_rows_are_written_as_they_are_made() -> None:
             assert stream.getvalue().count("\r\n") == number + 1
             yield [number]
 
-    write(["number"], rows(), stream)
+    write_rows(["number"], rows(), stream)
     assert stream.getvalue().count("\r\n") == 4
 
 
 def test_a_file_is_utf8_with_the_formats_own_line_ends(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     with open(path, "w", encoding="ascii", newline="\r") as stream:
-        write(["größe"], [["naïve 数"]], stream)
+        write_rows(["größe"], [["naïve 数"]], stream)
     assert path.read_bytes() == "größe\r\nnaïve 数\r\n".encode()

@@ -16,6 +16,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
 from tensorboard.compat.proto.event_pb2 import Event
 
+from gradledger.ledger.events import Backward
 from gradledger.recording import Recording
 from gradledger.report import tensorboard
 from gradledger.report.chronicle import Chronicle, told
@@ -80,6 +81,13 @@ def test_where_nothing_was_skipped_nothing_is_said_of_it(tmp_path: Path) -> None
     ]
     assert points["window_deposits/optimizer-1"] == [(1, 4), (2, 3)]
     assert points["window_items/optimizer-1"] == [(1, 32), (2, 24)]
+
+
+def test_items_are_left_out_where_those_of_one_deposit_are_unknown(tmp_path: Path) -> None:
+    events = list(runs.accumulation((2, 2)))
+    events[1] = Backward(events[1].at, runs.WEIGHTS)
+    points = read_run(tmp_path, events)
+    assert points["window_items/optimizer-1"] == [(2, 16)]
 
 
 def test_findings_add_up_from_where_each_was_first_seen(tmp_path: Path) -> None:

@@ -46,6 +46,23 @@ def test_every_item_is_done_once_and_by_several() -> None:
     """) in ("1", "2", "3")
 
 
+def test_what_weighs_most_is_begun_first() -> None:
+    assert (
+        said("""
+        weights = [1, 1, 5, 5, 1, 9, 2, 2, 3]
+        found = spread(range(9), lambda n: n, jobs=1, at_once=2, weigh=weights.__getitem__)
+        print([n for n, _ in found])
+    """)
+        == "[2, 3, 4, 5, 6, 7, 8, 0, 1]"
+    )
+
+
+def test_what_weighs_the_same_is_done_in_order() -> None:
+    assert said("print([n for n, _ in spread(range(7), lambda n: n, jobs=1, at_once=2)])") == (
+        "[0, 1, 2, 3, 4, 5, 6]"
+    )
+
+
 def test_the_process_that_dies_takes_one_item_with_it() -> None:
     assert (
         said("""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -102,6 +103,28 @@ def test_bytes_are_checked_as_a_file_is(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(one_file, "check_source", a_finding)
     assert len(check_bytes("<stdin>", TRAINS.encode()).checked.findings) == 1
     assert [t.line for t in check_bytes("<stdin>", b"x = 1\nprint x\n").troubles] == [2]
+
+
+ONLY_TALKS = "import torch\n# no loss.backward() here\nprint 'x'\n"
+
+
+def test_a_file_that_only_talks_of_gradients_is_not_parsed(here: Path) -> None:
+    Path("talks.py").write_text(ONLY_TALKS)
+    assert results("talks.py")["talks.py"].troubles == ()
+
+
+def test_unless_somebody_named_it(here: Path) -> None:
+    Path("talks.py").write_text(ONLY_TALKS)
+    found = results("talks.py", named=["talks.py"])
+    assert [trouble.line for trouble in found["talks.py"].troubles] == [3]
+
+
+def test_the_collector_rests_while_files_are_checked_and_is_then_as_it_was(here: Path) -> None:
+    for name in ("a.py", "b.py"):
+        Path(name).write_text(TRAINS)
+    assert gc.isenabled()
+    assert [gc.isenabled() for _ in check_paths(["a.py", "b.py"], jobs=1)] == [False, False]
+    assert gc.isenabled()
 
 
 PARALLEL = """

@@ -299,8 +299,10 @@ class Interpreter:
         return after | self._run(program.handler, broken, (*visit, "except"))
 
 
-def _order(breach: Breach) -> tuple[bool, int, str, str]:
-    return not breach.sure, len(breach.detail), breach.detail, repr(breach.evidence)
+def _order(breach: Breach) -> tuple[bool, int, str, str, list[str]]:
+    """The same breach comes first in every run, whatever the order of sets."""
+    told = breach.detail, repr(breach.evidence), sorted(breach.cells)
+    return not breach.sure, len(breach.detail), *told
 
 
 def _ticked(path: Path, tick: Tick) -> Iterator[Path]:

@@ -1,6 +1,5 @@
 """A recording as tables, in CSV, for spreadsheets and data frames."""
 
-from gradledger.report.tables.catalogue import TABLES, Source, Table
-from gradledger.report.tables.comma_separated import write
+from gradledger.report.tables.catalogue import TABLES, Source, write
 
-__all__ = ["TABLES", "Source", "Table", "write"]
+__all__ = ["TABLES", "Source", "write"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 
 from gradledger.ledger.tally import Tally
 from gradledger.ledger.verdict import Verdict
@@ -13,7 +12,7 @@ from gradledger.report.as_json import document, whole
 from gradledger.report.chronicle import NOBODY, Chronicle, windows
 from gradledger.report.labels import labels
 from gradledger.report.paths import shown
-from gradledger.report.tables.comma_separated import Row
+from gradledger.report.tables.comma_separated import Rows
 
 PROCESS = "world_size script arguments versions started_at seconds ended unrecorded " + " ".join(
     Tally._fields
@@ -25,7 +24,7 @@ FINDING = (
 EVIDENCE = ("finding", "rule", "what", "path", "cell", "line", "column", "note")
 
 
-def process(chronicle: Chronicle, recording: Recording) -> Iterator[Row]:
+def process(chronicle: Chronicle, recording: Recording) -> Rows:
     """One row."""
     run = chronicle.run
     yield (
@@ -41,7 +40,7 @@ def process(chronicle: Chronicle, recording: Recording) -> Iterator[Row]:
     )
 
 
-def optimizers(chronicle: Chronicle, recording: Recording) -> Iterator[Row]:
+def optimizers(chronicle: Chronicle, recording: Recording) -> Rows:
     """In the order in which they were made."""
     done = Counter((window.lane, window.skipped) for window in windows(chronicle))
     for number, (lane, label) in enumerate(zip(chronicle.lanes, labels(chronicle), strict=True)):
@@ -52,14 +51,14 @@ def optimizers(chronicle: Chronicle, recording: Recording) -> Iterator[Row]:
         yield label, lane.parameters, *where, done[number, False], done[number, True]
 
 
-def findings(verdict: Verdict) -> Iterator[Row]:
+def findings(verdict: Verdict) -> Rows:
     """Worst first, numbered from 1."""
     for number, finding in enumerate(document(verdict)["findings"], 1):
         named = {**finding, "finding": number, "parameters": "; ".join(finding["parameters"])}
         yield [named[column] for column in FINDING]
 
 
-def evidence(verdict: Verdict) -> Iterator[Row]:
+def evidence(verdict: Verdict) -> Rows:
     """All of it, in the order of the findings."""
     for number, finding in enumerate(document(verdict)["findings"], 1):
         for one in finding["evidence"]:

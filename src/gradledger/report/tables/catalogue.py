@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from typing import NamedTuple, TextIO
 
 from gradledger.ledger.verdict import Verdict
 from gradledger.recording import Recording
 from gradledger.report.chronicle import Chronicle
 from gradledger.report.tables import about, happenings, numbers
-from gradledger.report.tables.comma_separated import Row
+from gradledger.report.tables.comma_separated import Rows, write_rows
 
 
 class Source(NamedTuple):
@@ -24,13 +25,19 @@ class Table(NamedTuple):
 
     about: str
     columns: tuple[str, ...]
-    rows: Callable[[Source], Iterator[Row]]
+    rows: Callable[[Source], Rows]
 
 
-def _by_rank(
-    rows: Callable[[Chronicle, Recording], Iterator[Row]],
-) -> Callable[[Source], Iterator[Row]]:
-    def found(source: Source) -> Iterator[Row]:
+def write(table: str, source: Source, stream: TextIO) -> None:
+    """Writes the table of this name as CSV."""
+    columns = TABLES[table].columns
+    # Who stops reading half way, as `head` does, leaves the recording in the middle of a query.
+    with closing(TABLES[table].rows(source)) as rows:
+        write_rows(columns, rows, stream)
+
+
+def _by_rank(rows: Callable[[Chronicle, Recording], Rows]) -> Callable[[Source], Rows]:
+    def found(source: Source) -> Rows:
         for chronicle, recording in source.ranks:
             for row in rows(chronicle, recording):
                 yield (chronicle.run.rank, *row)
@@ -38,9 +45,7 @@ def _by_rank(
     return found
 
 
-def _table(
-    about: str, columns: str, rows: Callable[[Chronicle, Recording], Iterator[Row]]
-) -> Table:
+def _table(about: str, columns: str, rows: Callable[[Chronicle, Recording], Rows]) -> Table:
     return Table(about, ("rank", *columns.split()), _by_rank(rows))
 
 

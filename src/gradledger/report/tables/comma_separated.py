@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import TextIO
 
 Cell = str | int | float | bool | None
 Row = Sequence[Cell]
+Rows = Generator[Row, None, None]
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """What makes a formula of a text, here or there; the last four are their wide forms."""
 
 
-def write(columns: Sequence[str], rows: Iterable[Row], stream: TextIO) -> None:
+def write_rows(columns: Sequence[str], rows: Iterable[Row], stream: TextIO) -> None:
     """Writes the names and then each row as it comes."""
     if isinstance(stream, io.TextIOWrapper):
         # The encoding and the ends of lines are the format's, whatever the system's are.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from gradledger.ledger.events import Event, Weight
 from gradledger.ledger.places import Place
@@ -12,13 +12,13 @@ from gradledger.report.chronicle import Chronicle, weighed
 from gradledger.report.labels import labels
 from gradledger.report.moments import moments
 from gradledger.report.paths import shown
-from gradledger.report.tables.comma_separated import Row
+from gradledger.report.tables.comma_separated import Row, Rows
 
 COLUMNS = ("at", "optimizer", "cells")
 """Fields with a column of their own."""
 
 
-def deposited(chronicle: Chronicle, recording: Recording) -> Iterator[Row]:
+def deposited(chronicle: Chronicle, recording: Recording) -> Rows:
     """Each backward pass. `turn` is the step that came next, all optimizers counted together."""
     names, weights = labels(chronicle), iter(chronicle.deposits)
     places = [(shown(at.path), at.line) for at in chronicle.sites]
@@ -43,7 +43,7 @@ def deposited(chronicle: Chronicle, recording: Recording) -> Iterator[Row]:
             )
 
 
-def happened(chronicle: Chronicle, recording: Recording) -> Iterator[Row]:
+def happened(chronicle: Chronicle, recording: Recording) -> Rows:
     """Each event as it was recorded, with its number."""
     names: dict[str | None, str] = {
         lane.name: label for lane, label in zip(chronicle.lanes, labels(chronicle), strict=True)

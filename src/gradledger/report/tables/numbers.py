@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
 from itertools import chain
 
 from gradledger.recording import Recording
@@ -11,10 +10,10 @@ from gradledger.report.chronicle import Chronicle, windows
 from gradledger.report.contents import items, weighings
 from gradledger.report.labels import labels
 from gradledger.report.paths import shown
-from gradledger.report.tables.comma_separated import Row
+from gradledger.report.tables.comma_separated import Rows
 
 
-def windowed(chronicle: Chronicle, recording: Recording) -> Iterator[Row]:
+def windowed(chronicle: Chronicle, recording: Recording) -> Rows:
     """Each step, or skipped step. `step` counts both, from 1, for each optimizer."""
     names = labels(chronicle)
     places = [(shown(at.path), at.line) for at in chronicle.sites]
@@ -38,7 +37,7 @@ def windowed(chronicle: Chronicle, recording: Recording) -> Iterator[Row]:
         )
 
 
-def spent(chronicle: Chronicle, recording: Recording) -> Iterator[Row]:
+def spent(chronicle: Chronicle, recording: Recording) -> Rows:
     """The contents of each window by call site."""
     names = labels(chronicle)
     places = [(shown(at.path), at.line) for at in chronicle.sites]
@@ -55,7 +54,7 @@ def spent(chronicle: Chronicle, recording: Recording) -> Iterator[Row]:
             )
 
 
-def measured(chronicle: Chronicle, recording: Recording) -> Iterator[Row]:
+def measured(chronicle: Chronicle, recording: Recording) -> Rows:
     """Each measure, the whole optimizer first and then parameter by parameter."""
     names = labels(chronicle)
     steps = array("L", bytes(array("L").itemsize * len(chronicle.turns)))
@@ -68,7 +67,7 @@ def measured(chronicle: Chronicle, recording: Recording) -> Iterator[Row]:
                 yield name, names[lane], cell, steps[turn], value
 
 
-def flowed(chronicle: Chronicle, recording: Recording) -> Iterator[Row]:
+def flowed(chronicle: Chronicle, recording: Recording) -> Rows:
     """From call sites to optimizers to what became of it."""
     names = labels(chronicle)
     for flow in chronicle.flows:

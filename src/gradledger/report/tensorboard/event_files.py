@@ -72,7 +72,7 @@ def _varint(number: int) -> bytes:
 
 
 def crc32c(data: bytes) -> int:
-    """Castagnoli's checksum. Two bytes at a time: it is most of the work of writing a file."""
+    """Castagnoli's checksum. Two bytes at a time, which is twice as fast."""
     table = _of_pairs()
     pairs = array("H", data[: len(data) & ~1])
     if sys.byteorder == "big":
