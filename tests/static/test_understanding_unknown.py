@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gradledger.static.checked import Checked
 from tests.static.programs import ONE_NET, check, each, shown
 
 UNKNOWN = {
@@ -180,4 +181,4 @@ for x, y in loader:
 
 def test_a_file_without_gradients_is_neither_followed_nor_unknown() -> None:
     checked = check("import torch\n\nprint(torch.ones(3))\n")
-    assert checked == ((), (), 0)
+    assert checked == Checked()
