@@ -23,6 +23,7 @@ def test_the_exported_names_are_these() -> None:
         "MisuseError",
         "NonFiniteGradient",
         "OptionError",
+        "RankFailure",
         "RecordingError",
         "Stepper",
         "StepperWarning",

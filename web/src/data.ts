@@ -72,10 +72,9 @@ export function unpacked(packed: number[]): Uint32Array {
   return values;
 }
 
-/** Where something of a turn stands, and which number of its kind it is in the run. */
-export interface Placed {
-  turn: number;
-  mark: number;
+/** Sites and lanes between which there is a leak. */
+export function leaksOf({ flows }: Data): Set<string> {
+  return new Set(flows.links.filter((link) => link[4]).map(([site, lane]) => `${flows.sites[site]} ${flows.lanes[lane]}`));
 }
 
 /** One process of the run. */
@@ -88,10 +87,12 @@ export class Rank {
   readonly spendings: Spending[];
   readonly epochs: number[] = [];
   readonly faults: number[] = [];
-  /** Sums up to each turn: of all marks, and by lane of spends, of spends of something spent, of skips. */
+  /** For each spending: does it spend something again, or what was meant for another optimizer? */
+  readonly wrong: boolean[];
+  /** Sums up to each turn: of all marks, and by lane of spends, of wrong ones, of skips. */
   readonly marks: Uint32Array;
   readonly spent: Uint32Array[];
-  readonly respent: Uint32Array[];
+  readonly misspent: Uint32Array[];
   readonly skipped: Uint32Array[];
   private readonly deposits: Uint32Array | null;
   private readonly spends: Uint32Array | null;
@@ -99,7 +100,10 @@ export class Rank {
   private readonly spendsBefore: Uint32Array;
   private readonly times: number[];
 
-  constructor(packed: PackedRank) {
+  constructor(
+    packed: PackedRank,
+    private readonly leaks: Set<string>,
+  ) {
     this.number = packed.rank;
     this.lanes = packed.lanes;
     this.patterns = packed.patterns;
@@ -109,12 +113,13 @@ export class Rank {
     this.turns = unpacked(packed.turns);
     this.deposits = packed.deposits && unpacked(packed.deposits);
     this.spends = packed.spends && unpacked(packed.spends);
+    this.wrong = this.spendings.map(([lane, , parts]) => parts.some((part) => part[2] || this.leaked(part[0], lane)));
     const sums = () => new Uint32Array(this.turns.length + 1);
     this.marks = sums();
     this.depositsBefore = sums();
     this.spendsBefore = sums();
     this.spent = this.lanes.map(sums);
-    this.respent = this.lanes.map(sums);
+    this.misspent = this.lanes.map(sums);
     this.skipped = this.lanes.map(sums);
     this.sumUp();
   }
@@ -125,7 +130,6 @@ export class Rank {
     const spends = this.patterns.map((pattern) => count(pattern, "spend"));
     const ends = this.patterns.map((pattern) => pattern.find((mark) => KINDS[mark[0]] === "spend" || KINDS[mark[0]] === "skip"));
     const special = this.patterns.map((pattern) => pattern.some((mark) => KINDS[mark[0]] === "epoch" || KINDS[mark[0]] === "fault"));
-    const again = this.spendings.map(([, , parts]) => parts.some((part) => part[2]));
     for (let turn = 0; turn < this.turns.length; turn++) {
       const pattern = this.turns[turn];
       this.marks[turn + 1] = this.marks[turn] + this.patterns[pattern].length;
@@ -136,7 +140,7 @@ export class Rank {
         const kind = ended ? KINDS[ends[pattern]![0]] : "";
         const spending = kind === "spend" && this.spends ? this.spends[this.spendsBefore[turn]] : -1;
         this.spent[lane][turn + 1] = this.spent[lane][turn] + (kind === "spend" ? 1 : 0);
-        this.respent[lane][turn + 1] = this.respent[lane][turn] + (spending >= 0 && again[spending] ? 1 : 0);
+        this.misspent[lane][turn + 1] = this.misspent[lane][turn] + (spending >= 0 && this.wrong[spending] ? 1 : 0);
         this.skipped[lane][turn + 1] = this.skipped[lane][turn] + (kind === "skip" ? 1 : 0);
       }
       if (special[pattern]) this.collect(turn);
@@ -165,9 +169,22 @@ export class Rank {
   }
 
   spending(turn: number): Spending | null {
+    return this.spendings[this.spendingNumber(turn)] ?? null;
+  }
+
+  misspends(turn: number): boolean {
+    return this.wrong[this.spendingNumber(turn)] ?? false;
+  }
+
+  private spendingNumber(turn: number): number {
     const end = this.end(turn);
-    if (end < 0 || KINDS[this.pattern(turn)[end][0]] !== "spend" || !this.spends) return null;
-    return this.spendings[this.spends[this.spendsBefore[turn]]] ?? null;
+    if (end < 0 || KINDS[this.pattern(turn)[end][0]] !== "spend" || !this.spends) return -1;
+    return this.spends[this.spendsBefore[turn]];
+  }
+
+  /** Is what this site deposits into this lane spent although it was meant for another? */
+  leaked(site: number, lane: number): boolean {
+    return this.leaks.has(`${site} ${this.lanes[lane][0]}`);
   }
 
   /** Numbers of the weights of the latest deposits of a site into a lane, the newest last. */

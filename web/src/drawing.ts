@@ -16,8 +16,8 @@ export function drawShare(shape: Extract<Shape, { is: "share" }>, api: Option, p
   const all = shape.spent + shape.skipped;
   const parts: [number, string][] = [
     [shape.skipped, paint.skipped],
-    [shape.respent, paint.again],
-    [shape.spent - shape.respent, paint.spent],
+    [shape.misspent, paint.again],
+    [shape.spent - shape.misspent, paint.spent],
   ];
   // A single skipped step among thousands is still seen.
   const least = Math.min(2.5, height / 4);
@@ -38,7 +38,7 @@ export function drawWindow(shape: Extract<Shape, { is: "window" }>, api: Option,
   const [left, middle] = api.coord([shape.from, shape.row]);
   const [right] = api.coord([shape.to, shape.row]);
   const height = LANE * 0.62;
-  const colour = { spent: paint.spent, again: paint.again, skipped: paint.skipped }[shape.fate];
+  const colour = { spent: paint.spent, wrong: paint.again, skipped: paint.skipped }[shape.fate];
   const width = Math.max(right - left, 1);
   const edge = Math.min(3, width * 0.5);
   const y = middle - height / 2;
@@ -52,7 +52,7 @@ export function drawMark(shape: Extract<Shape, { is: "mark" }>, kind: Kind, api:
   const ends = kind === "spend" || kind === "skip";
   const size = ends ? 14 : 10;
   const [x, middle] = api.coord([shape.at, shape.row]);
-  const colour = kind === "spend" && shape.again ? paint.again : paint[sign.colour];
+  const colour = shape.wrong ? paint.again : paint[sign.colour];
   return {
     type: "path",
     shape: { pathData: sign.path, x: ends ? x - size - 1 : x - size / 2, y: middle - size / 2, width: size, height: size },

@@ -43,7 +43,7 @@ function nodes(data: Data, paint: Colours, width: number): unknown[] {
   const { sites, lanes, links } = data.flows;
   const total = (of: (link: (typeof links)[number]) => boolean) => links.filter(of).reduce((sum, link) => sum + link[3], 0);
   const room = width / 2 - 30;
-  const most = width < 560 ? 18 : 44;
+  const most = width < 560 ? 15 : 44;
   return [
     ...sites.map((site, index) => {
       const [where, code] = data.sites[site];
@@ -51,7 +51,7 @@ function nodes(data: Data, paint: Colours, width: number): unknown[] {
         name: `site ${index}`,
         depth: 0,
         itemStyle: { color: paint.soft },
-        label: { position: "right", fontFamily: MONO, fontSize: 12, lineHeight: 17, formatter: () => clipped(code || where, most) + (code ? `\n${clipped(where, most)}` : ""), width: room },
+        label: { position: "right", fontFamily: MONO, fontSize: 12, lineHeight: 17, formatter: () => (code ? clipped(code, most) : tail(where, most)) + (code ? `\n${tail(where, most)}` : ""), width: room },
         says: `${code || where} at ${where}: ${counted(total((link) => link[0] === index), "entry").replace("entrys", "entries")}`,
       };
     }),
@@ -94,6 +94,11 @@ function edges(data: Data, paint: Colours): unknown[] {
       says: `${lanes[lane]}: ${entries.toLocaleString("en-US")} ${FATES[fate]}${leak ? ", although meant for another optimizer" : ""}`,
     })),
   ];
+}
+
+/** Of a long path, the end says more. */
+function tail(text: string, most: number): string {
+  return text.length > most ? `…${text.slice(1 - most)}` : text;
 }
 
 function clipped(text: string, most: number): string {

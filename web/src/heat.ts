@@ -40,7 +40,7 @@ export function heat(box: HTMLElement, data: Data, heat: Heat, turns: number): C
       left: labels(heat, width),
       bottom: 4,
       itemWidth: 10,
-      itemHeight: 160,
+      itemHeight: width < 560 ? 90 : 160,
       text: [short(Number((10 ** heat.high).toPrecision(2))), short(Number((10 ** heat.low).toPrecision(2)))],
       textStyle: { color: paint.soft },
       inRange: { color: scale() },

@@ -1,7 +1,7 @@
 // The page works without this, as far as the verdict and the findings go; this draws the rest.
 
 import { resizeAll } from "./charts";
-import { Rank, type Data } from "./data";
+import { leaksOf, Rank, type Data } from "./data";
 import { byId, calm } from "./dom";
 import { openFinding, startFindings, startRules } from "./findings";
 import { flow } from "./flow";
@@ -18,7 +18,7 @@ function start(): void {
   startTheme(byId<HTMLButtonElement>("theme"));
   startRules();
   const data = JSON.parse(byId("data")?.textContent ?? "null") as Data | null;
-  const ranks = data?.ranks.map((packed) => new Rank(packed)) ?? [];
+  const ranks = data?.ranks.map((packed) => new Rank(packed, leaksOf(data))) ?? [];
   let timeline: Timeline | null = null;
   startFindings((finding) => {
     if (!timeline?.showFinding(finding)) return;

@@ -8,9 +8,9 @@ export const MOST = 2000;
 export type Level = "density" | "windows" | "marks";
 
 export type Shape =
-  | { is: "share"; row: number; from: number; to: number; spent: number; respent: number; skipped: number }
-  | { is: "window"; row: number; from: number; to: number; rank: number; turn: number; fate: "spent" | "again" | "skipped" }
-  | { is: "mark"; row: number; at: number; rank: number; turn: number; mark: number; again: boolean }
+  | { is: "share"; row: number; from: number; to: number; spent: number; misspent: number; skipped: number }
+  | { is: "window"; row: number; from: number; to: number; rank: number; turn: number; fate: "spent" | "wrong" | "skipped" }
+  | { is: "mark"; row: number; at: number; rank: number; turn: number; mark: number; wrong: boolean }
   | { is: "line"; row: number; rows: number; at: number; kind: "epoch" | "fault" };
 
 export interface Row {
@@ -71,25 +71,25 @@ export function shares(ranks: Rank[], rows: Row[], from: number, to: number, mos
       const spent = rank.spent[row.lane][b] - rank.spent[row.lane][a];
       const skipped = rank.skipped[row.lane][b] - rank.skipped[row.lane][a];
       if (!spent && !skipped) continue;
-      const respent = rank.respent[row.lane][b] - rank.respent[row.lane][a];
+      const misspent = rank.misspent[row.lane][b] - rank.misspent[row.lane][a];
       const before = found[found.length - 1];
       // What looks the same is one shape: a long quiet run is one bar.
-      if (before?.is === "share" && before.row === index && before.to === a && alike(before, spent, respent, skipped)) {
+      if (before?.is === "share" && before.row === index && before.to === a && alike(before, spent, misspent, skipped)) {
         before.to = b;
         before.spent += spent;
-        before.respent += respent;
+        before.misspent += misspent;
         before.skipped += skipped;
       } else {
-        found.push({ is: "share", row: index, from: a, to: b, spent, respent, skipped });
+        found.push({ is: "share", row: index, from: a, to: b, spent, misspent, skipped });
       }
     }
   });
 }
 
-function alike(one: { spent: number; respent: number; skipped: number }, spent: number, respent: number, skipped: number): boolean {
+function alike(one: { spent: number; misspent: number; skipped: number }, spent: number, misspent: number, skipped: number): boolean {
   const all = spent + skipped;
   const its = one.spent + one.skipped;
-  return respent / all === one.respent / its && skipped / all === one.skipped / its;
+  return misspent / all === one.misspent / its && skipped / all === one.skipped / its;
 }
 
 function windows(rank: Rank, number: number, own: number[], from: number, to: number, found: Shape[]): void {
@@ -108,7 +108,7 @@ function windows(rank: Rank, number: number, own: number[], from: number, to: nu
       to: turn + 1,
       rank: number,
       turn,
-      fate: skipped ? "skipped" : spending?.[2].some((part) => part[2]) ? "again" : "spent",
+      fate: skipped ? "skipped" : rank.misspends(turn) ? "wrong" : "spent",
     });
   }
 }
@@ -130,12 +130,12 @@ function opening(rank: Rank, turn: number, lane: number): number {
 function marks(rank: Rank, number: number, own: number[], from: number, to: number, found: Shape[]): void {
   const last = Math.min(Math.ceil(to), rank.turns.length);
   for (let turn = Math.max(Math.floor(from), 0); turn < last; turn++) {
-    const again = rank.spending(turn)?.[2].some((part) => part[2]) ?? false;
-    rank.pattern(turn).forEach(([kind, lanes], mark) => {
+    rank.pattern(turn).forEach(([kind, lanes, site], mark) => {
       if (KINDS[kind] === "epoch" || KINDS[kind] === "fault") return;
       const at = rank.position(turn, mark);
-      const where = lanes.length ? lanes.map((lane) => own[lane]) : own;
-      for (const row of where) found.push({ is: "mark", row, at, rank: number, turn, mark, again: again && KINDS[kind] === "spend" });
+      const wrong = (lane: number) => (KINDS[kind] === "spend" ? rank.misspends(turn) : KINDS[kind] === "deposit" && rank.leaked(site, lane));
+      if (!lanes.length) for (const row of own) found.push({ is: "mark", row, at, rank: number, turn, mark, wrong: false });
+      for (const lane of lanes) found.push({ is: "mark", row: own[lane], at, rank: number, turn, mark, wrong: wrong(lane) });
     });
   }
 }

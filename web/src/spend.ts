@@ -32,11 +32,13 @@ export function describeTurn(data: Data, rank: Rank, turn: number, several: bool
       const [at, code] = data.sites[from];
       const weights = again ? null : rank.weights(turn, lane, from, count, turn - spending[1]);
       const weighed = weights ? summed(weights.map((weight) => data.weights[weight])) : "";
+      const leaked = rank.leaked(from, lane);
       return el(
         "li",
-        { class: again ? "again" : "new" },
+        { class: again || leaked ? "again" : "new" },
         el("b", {}, again ? `${number(count)} spent again` : counted(count, "new deposit")),
         el("span", {}, ` in ${counted(parameters, "parameter")}`),
+        leaked ? el("b", {}, ", meant for another optimizer") : null,
         el("code", { class: "told-code" }, code || at),
         el("span", { class: "told-at" }, code ? at : ""),
         weighed ? el("span", { class: "told-weight" }, weighed) : null,

@@ -17,8 +17,8 @@ export function tellShape(shape: Shape, data: Data, ranks: Rank[], rows: Row[]):
       return describeMark(data, rank, shape.turn, shape.mark, SIGNS[kind].says);
     }
     case "share": {
-      const parts = [counted(shape.spent - shape.respent, "step")];
-      if (shape.respent) parts.push(`${number(shape.respent)} that spent something again`);
+      const parts = [counted(shape.spent - shape.misspent, "step")];
+      if (shape.misspent) parts.push(`${number(shape.misspent)} that spent something again, or of another's loss`);
       if (shape.skipped) parts.push(`${number(shape.skipped)} skipped`);
       return el("div", { class: "told" }, el("p", { class: "told-head" }, rows[shape.row].called), el("p", {}, `${data.noun}s ${number(shape.from + 1)} to ${number(shape.to)}: ${parts.join(", ")}`), el("p", { class: "told-where" }, "Click to look closer."));
     }

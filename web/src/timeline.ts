@@ -1,18 +1,16 @@
 // The timeline: one lane for each optimizer, from the whole run down to a single mark.
 
-import { axis, chart, FONT, tooltip, type Chart, type Option } from "./charts";
-import { KINDS, type Data, type Rank } from "./data";
+import { chart, tooltip, type Chart, type Option } from "./charts";
+import { KINDS, leaksOf, type Data, type Rank } from "./data";
 import { byId, counted, el, picture } from "./dom";
 import { drawBand, drawLine, drawMark, drawName, drawPin, drawShare, drawVeil, drawWindow, LANE } from "./drawing";
+import { frame, height, OVERVIEW, RIGHT } from "./layout";
 import { level, rowsOf, shapes, shares, type Level, type PinShape, type Row, type Shape } from "./shapes";
 import { describeTurn, number } from "./spend";
 import { SIGNS } from "./symbols";
 import { tellFinding, tellShape } from "./telling";
 import { colours, onTheme, type Colours } from "./theme";
 
-const OVERVIEW = 40;
-const TOP = 26;
-const RIGHT = 16;
 /** On a phone, a lane's name stands in it. */
 const NARROW = 560;
 const TALL_LANE = 70;
@@ -142,7 +140,7 @@ export class Timeline {
     const narrow = width < NARROW;
     this.lane = narrow ? TALL_LANE : LANE;
     this.left = narrow ? 8 : Math.min(200, 24 + 8 * Math.max(...this.rows.map((row) => this.label(row).length), 4));
-    this.box.style.height = `${TOP + this.rows.length * this.lane + 40 + OVERVIEW + 12}px`;
+    this.box.style.height = `${height(this.rows.length, this.lane)}px`;
   }
 
   private label(row: Row): string {
@@ -152,67 +150,13 @@ export class Timeline {
   private option(paint: Colours, width: number): Option {
     this.fit(width);
     const narrow = width < NARROW;
-    const height = this.rows.length * this.lane;
-    const grid = { left: this.left, right: RIGHT };
     const overview: Shape[] = [];
     shares(this.ranks, this.rows, 0, this.turns, Math.min(240, (width - this.left) / 3), overview);
     const above = { type: "custom", xAxisIndex: 0, yAxisIndex: 0, data: [] };
     const below = { type: "custom", xAxisIndex: 1, yAxisIndex: 1, silent: true, clip: true };
-    const shown = { startValue: this.from, endValue: this.to, minValueSpan: this.least, throttle: 0, filterMode: "none", xAxisIndex: 0 };
     return {
-      grid: [
-        { ...grid, top: TOP, height },
-        { ...grid, top: TOP + height + 40, height: OVERVIEW },
-      ],
-      xAxis: [
-        {
-          ...axis(paint),
-          type: "value",
-          min: 0,
-          max: this.turns,
-          gridIndex: 0,
-          minInterval: this.turns > 1 ? 1 : undefined,
-          splitLine: { show: false },
-          axisLabel: { ...axis(paint).axisLabel, showMaxLabel: this.ended === this.turns, formatter: (at: number) => (Number.isInteger(at) ? number(at) : "") },
-        },
-        { type: "value", min: 0, max: this.turns, gridIndex: 1, show: false },
-      ],
-      yAxis: [
-        {
-          ...axis(paint),
-          type: "category",
-          inverse: true,
-          gridIndex: 0,
-          data: this.rows.map((row) => this.label(row)),
-          axisLine: { show: false },
-          axisLabel: { show: !narrow, color: paint.ink, fontFamily: FONT, fontSize: 13, width: this.left - 16, overflow: "truncate", interval: 0 },
-          splitLine: { show: false },
-          splitArea: { show: true, areaStyle: { color: ["transparent", paint.faint] } },
-        },
-        { type: "category", inverse: true, gridIndex: 1, data: this.rows.map((_, index) => String(index)), show: false },
-      ],
+      ...frame(paint, { lanes: this.rows.map((row) => this.label(row)), lane: this.lane, left: this.left, narrow, turns: this.turns, ended: this.ended, least: this.least, from: this.from, to: this.to }),
       tooltip: { ...tooltip(paint), trigger: "item", formatter: (event: Option) => this.tell(event) },
-      dataZoom: [
-        { ...shown, type: "inside", zoomOnMouseWheel: false, moveOnMouseMove: true, moveOnMouseWheel: false, preventDefaultMouseMove: false },
-        {
-          ...shown,
-          type: "slider",
-          ...grid,
-          top: TOP + height + 38,
-          height: OVERVIEW + 4,
-          showDataShadow: false,
-          showDetail: false,
-          brushSelect: true,
-          backgroundColor: "transparent",
-          borderColor: paint.rule,
-          fillerColor: "transparent",
-          handleStyle: { color: paint.panel, borderColor: paint.ink, borderWidth: 1 },
-          moveHandleSize: 0,
-          handleSize: "60%",
-          brushStyle: { color: paint.band },
-          emphasis: { handleStyle: { borderColor: paint.accent } },
-        },
-      ],
       series: [
         { ...above, id: "bands", silent: true, clip: true, renderItem: (params: Option, api: Option) => drawBand(params, api, paint) },
         { ...above, id: "shapes", clip: true, renderItem: (params: Option, api: Option) => this.shape(this.drawn[params.dataIndex], api, paint), encode: { x: [0, 1], y: 2 } },
@@ -394,8 +338,9 @@ export class Timeline {
     const paint = colours();
     const used = new Set(this.ranks.flatMap((rank) => rank.patterns.flat().map((mark) => KINDS[mark[0]])));
     const entries = KINDS.filter((kind) => used.has(kind) && kind !== "end").map((kind) => el("li", {}, picture(SIGNS[kind].path, paint[SIGNS[kind].colour], SIGNS[kind].hollow ?? false), SIGNS[kind].says));
-    if (this.ranks.some((rank) => rank.respent.some((sums) => sums[sums.length - 1]))) {
-      entries.push(el("li", {}, picture(SIGNS.spend.path, paint.again, false), "a step that spends something again"));
+    const leaks = leaksOf(this.data).size > 0;
+    if (this.ranks.some((rank) => rank.misspent.some((sums) => sums[sums.length - 1]))) {
+      entries.push(el("li", {}, picture(SIGNS.spend.path, paint.again, false), leaks ? "a step that spends what is meant for another optimizer" : "a step that spends something again"));
     }
     byId("timeline-legend")?.replaceChildren(...entries);
   }

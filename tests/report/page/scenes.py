@@ -311,6 +311,7 @@ ALL: dict[str, Callable[[], list[Chronicle]]] = {
     "several": lambda: [several()],
     "long": lambda: [plain(10_000)],
     "ranks": two_ranks,
+    "eight ranks": lambda: [plain(300, rank=rank) for rank in range(8)],
     "empty": lambda: [empty()],
     "hostile": lambda: [hostile()],
 }

@@ -148,15 +148,15 @@ def test_keys_zoom_pan_and_go_to_both_ends(visit: Visit) -> None:
     timeline.press("ArrowLeft")
     assert timeline.shown == pytest.approx(middle)
     timeline.press("Home")
-    assert timeline.shown[0] == 0
+    assert timeline.shown == pytest.approx((0, 601 / 4))
     timeline.press("End")
-    assert timeline.shown[1] == 601
+    assert timeline.shown == pytest.approx((601 * 3 / 4, 601))
     timeline.press("0")
-    assert timeline.shown == (0, 601)
+    assert timeline.shown == pytest.approx((0, 601))
     timeline.press("+")
     assert timeline.span == pytest.approx(601 / 2)
     timeline.press("-")
-    assert timeline.span == 601
+    assert timeline.span == pytest.approx(601)
 
 
 def test_it_goes_from_all_steps_down_to_one(visit: Visit) -> None:
@@ -182,6 +182,9 @@ def test_hovering_over_a_spend_tells_the_deposits_it_used(visit: Visit) -> None:
     expect(told).to_contain_text("gan.py:5")
     expect(told).to_contain_text("d_loss(discriminator(real), discriminator(fake.detach()))")
     expect(told).to_contain_text("mean of 64 items")
+    expect(told.locator(".again")).to_contain_text("meant for another optimizer")
+    expect(told.locator(".again")).to_contain_text("g_loss")
+    expect(told.locator(".new")).to_contain_text("d_loss")
 
 
 def test_what_is_spent_again_is_told_apart(visit: Visit) -> None:
@@ -193,9 +196,10 @@ def test_what_is_spent_again_is_told_apart(visit: Visit) -> None:
     expect(told.locator(".again")).to_contain_text("2 spent again in 6 parameters")
 
 
-def test_weights_of_a_window_are_told_in_order(visit: Visit) -> None:
+@pytest.mark.parametrize("step", [11, 21])
+def test_weights_of_a_window_are_told_in_order(visit: Visit, step: int) -> None:
     timeline = Timeline(visit("accumulation"))
-    for _ in range(11):
+    for _ in range(step):
         timeline.box.press(".")
     told = timeline.page.locator("#turn-told .told-weight")
     expect(told).to_have_text("mean of 8 items; mean of 3 items; 4 \u00d7 mean of 8 items")
@@ -390,8 +394,14 @@ def test_the_first_tab_skips_to_the_verdict_and_all_controls_can_be_reached(visi
 
 def test_it_prints_on_white_paper_without_its_controls(visit: Visit) -> None:
     page = visit("leak", theme="dark")
-    pdf = page.pdf(format="A4", print_background=True)
-    assert pdf.startswith(b"%PDF")
+    assert page.pdf(format="A4", print_background=True).startswith(b"%PDF")
+    widths = "() => [...document.querySelectorAll('canvas')].map(canvas => canvas.clientWidth)"
+    on_screen = page.evaluate(widths)
+    page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    assert set(page.evaluate(widths)) == {660}
+    assert page.locator("#norm-heat-0 .flat").count() == 1
+    page.evaluate("() => dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(widths) == on_screen
     page.emulate_media(media="print")
     assert page.locator("button:visible").count() == 0
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(27, 31, 36)"
@@ -402,6 +412,33 @@ def test_what_ranks_did_differently_is_marked(visit: Visit) -> None:
     expect(page.locator("#ranks .differs").first).to_have_text("185 ≠")
     page.locator("#timeline summary").nth(1).click()
     expect(page.locator("#timeline")).to_contain_text("81 to 95")
+
+
+def test_the_lines_follow_the_timeline(visit: Visit) -> None:
+    timeline = Timeline(visit("good"))
+    drawn = "() => document.querySelector('#norm-chart canvas').toDataURL()"
+    before = timeline.page.evaluate(drawn)
+    timeline.press("+")
+    timeline.page.wait_for_function(
+        "before => document.querySelector('#norm-chart canvas').toDataURL() !== before", arg=before
+    )
+
+
+def test_many_ranks_are_all_drawn(visit: Visit) -> None:
+    timeline = Timeline(visit("eight ranks"))
+    assert 8 <= int(timeline.said("shapes")) <= 2000
+    for _ in range(4):
+        timeline.press("+")
+        assert int(timeline.said("shapes")) <= 2000
+    timeline.page.mouse.move(*timeline.at(sum(timeline.shown) / 2, row=7))
+    expect(timeline.page.locator(f"{CHART} .told")).to_contain_text("optimizer")
+
+
+def test_a_step_that_was_skipped_says_so(visit: Visit) -> None:
+    timeline = Timeline(visit("amp"))
+    timeline.box.press(".")
+    expect(timeline.page.locator("#turn-told")).to_contain_text("Skipped step of optimizer")
+    expect(timeline.page.locator("#turn-told")).to_contain_text("It updated nothing")
 
 
 def test_a_run_without_measures_says_so(visit: Visit) -> None:

@@ -62,7 +62,15 @@ def test_a_run_that_was_cut_off_or_lost_something_says_so() -> None:
 def test_ranks_that_left_nothing_are_missed() -> None:
     run = scenes.plain(8)
     alone = replace(run, run=replace(run.run, world_size=4))
-    assert "Of 4 ranks, 1 left a recording." in scenes.page_of(alone)
+    assert "nothing was heard from rank 1, 2, 3" in scenes.page_of(alone)
+
+
+def test_of_several_ranks_the_numbers_are_those_of_the_first() -> None:
+    ranks = scenes.two_ranks(120)
+    shown = scenes.page_of(*ranks[::-1])
+    assert "<dd>120</dd><dt>windows</dt>" in shown
+    assert "<dd>120</dd><dt>steps</dt>" in shown
+    assert "counted on rank 0" in shown
 
 
 def test_a_package_without_its_bundle_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

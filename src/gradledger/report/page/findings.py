@@ -111,6 +111,9 @@ def _frame(finding: Finding, sources: Sources) -> tuple[FrameLine, ...]:
     matter = {p.line for p in (*finding.places, *callers(here)) if p.path == here.path}
     near = {n for line in matter for n in range(line - ROUND, line + ROUND + 1)}
     found = {n: line for n in sorted(near) if (line := sources.line(here.path, n)) is not None}
+    for edge in (min, max):  # it does not begin or end with nothing
+        while not found[number := edge(found)].strip() and number not in matter:
+            del found[number]
     indent = min((_indent(line) for line in found.values() if line.strip()), default=0)
     lines: list[FrameLine] = []
     before = next(iter(found)) - 1

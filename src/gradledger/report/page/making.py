@@ -43,7 +43,9 @@ def page(
     chronicles = sorted(chronicles, key=lambda chronicle: chronicle.run.rank)
     findings = ordered(verdict.findings)
     script, style = _bundled("page.js"), _bundled("style.css")
-    document = charts.document(chronicles, findings, verdict.sources)
+    # A verdict has the sources that findings point into; a recording has all.
+    sources = {path: text for c in chronicles for path, text in c.verdict.sources.items()}
+    document = charts.document(chronicles, findings, {**sources, **verdict.sources})
     pinned = {pin[0] for rank in document["ranks"] for pin in rank["pins"]}
     return _template().render(
         version=version("gradledger"),

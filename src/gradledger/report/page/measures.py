@@ -6,6 +6,7 @@ import base64
 import math
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from gradledger.report.chronicle import Chronicle
@@ -138,12 +139,11 @@ def _binned(known: dict[int, float], turns: int, columns: int) -> list[float]:
     """
     row = [0.0] * columns
     held = [0.0] * columns
-    before = None
-    for turn in sorted(known):
+    measured = sorted(known)
+    gaps = [b - a for a, b in pairwise(measured)]
+    for turn, gap in zip(measured, [*gaps[:1], *gaps] or [1], strict=False):
         column = turn * columns // turns
         row[column] = max(row[column], known[turn])
-        gap = 1 if before is None else turn - before
-        before = turn
         until = min(turn + 2 * gap - 1, turns - 1) * columns // turns
         held[column : until + 1] = [known[turn]] * (until + 1 - column)
     return [value or stood for value, stood in zip(row, held, strict=True)]

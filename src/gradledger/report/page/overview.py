@@ -37,7 +37,7 @@ class Share(NamedTuple):
 
 
 class Overview(NamedTuple):
-    """What a person wants to know first."""
+    """What a person wants to know first. Of several ranks, the numbers are the first one's."""
 
     title: str
     judged: str
@@ -46,13 +46,14 @@ class Overview(NamedTuple):
     score: str
     remarks: tuple[str, ...]
     figures: tuple[Figure, ...]
+    counted_on: str
     deposits: str
     shares: tuple[Share, ...]
     facts: tuple[tuple[str, str], ...]
 
 
 def overview(chronicles: Sequence[Chronicle], verdict: Verdict) -> Overview:
-    """Of all ranks together."""
+    """Of all ranks, in their order."""
     judged, headline = _judged(verdict)
     return Overview(
         title=visible(verdict.subject),
@@ -61,6 +62,7 @@ def overview(chronicles: Sequence[Chronicle], verdict: Verdict) -> Overview:
         score=score(verdict) if judged != "nothing" else "",
         remarks=tuple(_remarks(chronicles, verdict)),
         figures=_figures(chronicles, verdict),
+        counted_on=f"rank {chronicles[0].run.rank}" if len(chronicles) > 1 else "",
         deposits=counted(verdict.tally.entries, "deposit"),
         shares=shares(verdict.tally),
         facts=tuple(_facts(chronicles, verdict)),
@@ -113,9 +115,6 @@ def _remarks(chronicles: Sequence[Chronicle], verdict: Verdict) -> list[str]:
     lost = sum(c.lost for c in chronicles)
     if lost:
         said.append(f"{counted(lost, 'thing')} could not be recorded: the disk was in trouble.")
-    expected = max((c.run.world_size for c in chronicles), default=1)
-    if len(chronicles) < expected:
-        said.append(f"Of {expected} ranks, {len(chronicles)} left a recording.")
     return said
 
 
@@ -126,7 +125,7 @@ def _ranks(chronicles: Sequence[Chronicle]) -> str:
 
 def _figures(chronicles: Sequence[Chronicle], verdict: Verdict) -> tuple[Figure, ...]:
     tally = verdict.tally
-    windows = sum(c.windows for c in chronicles)
+    windows = chronicles[0].windows if chronicles else 0
     figures = [
         Figure(f"{tally.backwards:,}", _noun(tally.backwards, "backward pass")),
         Figure(f"{windows:,}", _noun(windows, "window")),
@@ -144,10 +143,9 @@ def _noun(n: int, thing: str) -> str:
 
 
 def _facts(chronicles: Sequence[Chronicle], verdict: Verdict) -> list[tuple[str, str]]:
-    first = min(chronicles, key=lambda c: c.run.rank, default=None)
-    if first is None:
+    if not chronicles:
         return []
-    run = first.run
+    run = chronicles[0].run
     facts = [("Script", shown(run.script))]
     if run.argv:
         facts.append(("Arguments", " ".join(run.argv)))
