@@ -90,7 +90,7 @@ def test_run_says_in_one_line_what_to_install(bare: Bare) -> None:
         ["rule", "GL101"],
         ["--version"],
         ["--help"],
-        ["check", "--no-cache", str(OURS / "cli")],
+        ["check", "--no-cache", str(OURS / "engine")],
     ],
     ids=lambda command: command[0],
 )
