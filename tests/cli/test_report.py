@@ -14,6 +14,7 @@ import pytest
 
 from gradledger.cli import main
 from gradledger.cli.recordings import RecordingsError, recordings
+from gradledger.cli.report import FORMATS
 from gradledger.ledger import Place
 from gradledger.ledger.events import Backward, Clear, Event, Step
 from gradledger.recording import RunInfo
@@ -248,3 +249,19 @@ def test_all_ranks_have_one_verdict(folder: Path, capsys: Captured) -> None:
     said = capsys.readouterr().out
     assert said.count("GL101 spent-gradient-reused") == 1
     assert "2 ranks" in said
+
+
+@pytest.mark.parametrize("format", [*FORMATS])
+def test_a_recording_made_by_the_first_version_still_becomes_every_report(
+    folder: Path, format: str
+) -> None:
+    import sqlite3
+
+    made_then = Path(__file__).parents[1] / "recording" / "version_1.sql"
+    with sqlite3.connect(folder / "old.gradledger") as connection:
+        connection.executescript(made_then.read_text(encoding="utf-8"))
+    connection.close()
+    words = ["--format", format, "--output", "out", "--tensorboard", "logs"]
+    assert main(["report", "old.gradledger", *words]) == 0
+    assert "GL" in (folder / "out").read_text(encoding="utf-8") or format == "csv"
+    assert list((folder / "logs").iterdir())

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+import os
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from jsonschema import Draft4Validator, ValidationError
 from syrupy.assertion import SnapshotAssertion
 
 from gradledger.ledger import Finding, Place
@@ -115,3 +117,43 @@ def test_two_faults_on_lines_that_read_alike_are_two() -> None:
     run = run_of(Verdict("t", findings, sources={"t.py": "opt.step()\nopt.step()\n"}))
     prints = {tuple(result["partialFingerprints"].values()) for result in run["results"]}
     assert len(prints) == 2
+
+
+HOSTILE = Verdict(
+    "strange names",
+    (
+        Finding(
+            "GL101", Place("a b/\ud800<é>.ipynb#cell=3", 1), "\x00 spends </script>", "observed"
+        ),
+    ),
+)
+
+# Microsoft's package brings the schema of the standard; `make check` installs it.
+OFFICIAL = (
+    Path(__file__).parents[2]
+    / "web/node_modules/@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json"
+)
+
+
+@pytest.mark.skipif(
+    not OFFICIAL.exists() and os.environ.get("GRADLEDGER_BROWSER") != "required",
+    reason="the schema is not installed: run `npm ci` in web/",
+)
+@pytest.mark.parametrize(
+    "verdict",
+    [nobody_clears(), accumulation_gone_wrong(), all_is_well(), wasted_work(), HOSTILE],
+    ids=lambda verdict: verdict.subject,
+)
+def test_it_is_valid_by_the_standards_own_schema(verdict: Verdict) -> None:
+    schema = json.loads(OFFICIAL.read_text(encoding="utf-8"))
+    Draft4Validator(schema).validate(json.loads(rendered(verdict, "sarif")))
+
+
+def test_the_schema_is_one_that_can_refuse() -> None:
+    if not OFFICIAL.exists():
+        pytest.skip("the schema is not installed: run `npm ci` in web/")
+    said = json.loads(rendered(nobody_clears(), "sarif"))
+    said["runs"][0]["results"][0]["level"] = "dreadful"
+    schema = json.loads(OFFICIAL.read_text(encoding="utf-8"))
+    with pytest.raises(ValidationError):
+        Draft4Validator(schema).validate(said)

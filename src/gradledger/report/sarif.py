@@ -123,4 +123,7 @@ def _artifact(path: str) -> dict[str, str]:
 
 
 def _quoted(path: str) -> str:
-    return quote(path.encode("utf-8", "surrogateescape"))
+    try:
+        return quote(path.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:  # half a character, as Windows allows in a name
+        return quote(path.encode("utf-8", "replace"))
