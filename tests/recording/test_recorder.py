@@ -277,3 +277,40 @@ def test_memory_is_bounded_when_the_disk_does_not_keep_up(
         assert 100 <= len(recording) < 1000
         assert len(recording) + recorder.lost == 1000
         assert recording.lost == recorder.lost
+
+
+def test_numbers_of_many_cells_come_in_one_go_and_keep_the_event_that_they_are_of(
+    recorder: Recorder,
+) -> None:
+    record_batches(recorder, 3)
+    recorder.measure_each("norm", {"": 5.0, "w": 3.0, "b": 4.0}, step=7, optimizer="SGD", event=2)
+    recorder.measure_each("norm", {"w": 1.0}, step=8, optimizer="SGD")
+    recorder.close()
+    with Recording(recorder.path) as recording:
+        found = [(m.series.cell, m.step, m.value, m.event) for m in recording.measures()]
+    assert sorted(found) == [("", 7, 5.0, 2), ("b", 7, 4.0, 2), ("w", 7, 3.0, 2), ("w", 8, 1.0, 3)]
+
+
+def test_memory_is_bounded_in_numbers_and_not_in_how_often_they_come(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module, "MOST_WAITING", 100)
+    recorder.flush()
+    recorder.hold_still(10)
+    each = {str(n): 1.0 for n in range(30)}
+
+    def measure() -> None:
+        for step in range(50):
+            recorder.measure_each("norm", each, step=step)
+
+    with pytest.warns(RecordingWarning, match="more happened than the disk could take"):
+        measure()
+    recorder.go_on()
+    recorder.flush()
+    recorder.measure_each("norm", each, step=50)  # there is room again
+    recorder.close()
+    with Recording(recorder.path) as recording:
+        kept = list(recording.measures())
+    assert 120 <= len(kept) < 51 * 30
+    assert len(kept) + recorder.lost == 51 * 30
+    assert kept[-1].step == 50

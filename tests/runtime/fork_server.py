@@ -86,6 +86,7 @@ class Witness:
 
     def take_tensor(self, tensor: Tensor) -> None:
         plain = tensor.detach()
+        plain = plain.to_local() if hasattr(plain, "to_local") else plain  # of a DTensor, our part
         plain = plain.to_dense() if plain.layout != torch.strided else plain
         self.seen.update(f"{plain.dtype} {tuple(plain.shape)} {plain.stride()}".encode())
         self.seen.update(plain.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())

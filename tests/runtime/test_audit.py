@@ -281,6 +281,13 @@ def test_graphs_that_begin_to_pile_up_late_are_found() -> None:
     assert rules(book) == ["GL701"]
 
 
+def listened_to(*, measures: bool) -> Audit:
+    book = gradledger.audit()
+    if measures:
+        book.measured.append(lambda _: None)
+    return book
+
+
 def ours(book: Audit) -> int:
     """How many objects the audit holds, of whatever kind, program and modules left out."""
     seen: set[int] = set()
@@ -308,8 +315,9 @@ def sizes(book: Audit, turn: Callable[[], object], marks: tuple[int, ...]) -> It
         yield ours(book)
 
 
-def test_what_it_holds_does_not_grow_with_the_steps() -> None:
-    with gradledger.audit() as book:
+@pytest.mark.parametrize("measures", [False, True])
+def test_what_it_holds_does_not_grow_with_the_steps(measures: bool) -> None:
+    with listened_to(measures=measures) as book:
         loop = Loop()
         few, many = sizes(book, lambda: loop.run(1), (300, 3000))
     assert book.tally.steps == 3000
@@ -340,16 +348,18 @@ def test_a_finding_of_thousands_of_steps_is_no_larger_than_one_of_ten() -> None:
     assert said[0].count("\n") == said[1].count("\n")
 
 
-def test_what_it_holds_does_not_grow_with_models_and_optimizers_that_go() -> None:
+@pytest.mark.parametrize("measures", [False, True])
+def test_what_it_holds_does_not_grow_with_models_and_optimizers_that_go(measures: bool) -> None:
     def turn() -> None:
         model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
         optimizer = SGD(model.parameters(), lr=0.1)
         schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1)
         model(torch.ones(1, 2)).sum().backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 0.1)
         optimizer.step()
         schedule.step()
 
-    with gradledger.audit() as book:
+    with listened_to(measures=measures) as book:
         few, many = sizes(book, turn, (100, 500))
     assert book.findings == ()
     assert book.tally.steps == 500

@@ -27,6 +27,13 @@ def test_it_computes_and_says_the_same_as_without_an_auditor(
     assert audited.verdict["stats"]["backwards"] > 0
 
 
+@pytest.mark.parametrize("program", NUMERICS, ids=lambda program: program.stem)
+def test_to_record_and_measure_it_changes_nothing(program: Path, command_line: CommandLine) -> None:
+    audited, plain = command_line.both(program, "--record", "run")
+    assert audited.seen_by_the_program == plain.seen_by_the_program
+    assert audited.verdict["stats"]["trouble"] == ""
+
+
 @pytest.mark.parametrize("words", ["--record run", "--sample 3", "--select GL101"])
 def test_no_option_is_seen_by_the_program(words: str, command_line: CommandLine) -> None:
     program = HERE / "programs" / "numerics" / "two_nets.py"

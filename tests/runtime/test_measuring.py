@@ -6,7 +6,7 @@ import gc
 import math
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,13 @@ from torch.optim import LBFGS, SGD, Adam, AdamW, Optimizer, SparseAdam
 
 import gradledger
 from gradledger import Stepper
-from gradledger.ledger.events import Skipped, Step
+from gradledger.ledger.events import Event, Own, Skipped, Step
 from gradledger.recording import Recording, Series
 from gradledger.runtime import measuring as measuring_module
 from gradledger.runtime import moves
 from gradledger.runtime.audit import Audit
 from gradledger.runtime.measuring import EACH_NORM, EACH_RATIO, Measured, is_due
+from gradledger.runtime.moves import Before, ratio
 
 NORM, RATIO = "gradient norm", "update ratio"
 
@@ -417,6 +418,19 @@ def test_a_sum_of_scaled_and_unscaled_deposits_has_no_norm_at_a_clip() -> None:
     assert set(told.cells) == {"other.0.bias", "other.0.weight"}
 
 
+def test_gradients_in_an_old_scale_have_no_norm_at_a_clip() -> None:
+    model = mlp(6, 5, 1)
+    optimizer = SGD(model.parameters(), lr=0.1)
+    scaler = GradScaler("cpu", init_scale=1024.0)
+    with measured() as book:
+        deposit(model, scaler)
+        scaler.update(512.0)
+        clip_grad_norm_(model.parameters(), 0.1)
+        optimizer.step()
+    assert book.of(NORM) == []
+    assert len(book.of(RATIO)) == 1
+
+
 # Norms: all kinds of tensors -----------------------------------------------------------------
 
 
@@ -539,8 +553,14 @@ def test_numbers_that_are_not_there_are_not_measured() -> None:
         for p in model.parameters():
             p.grad = torch.empty_like(p)
         optimizer.step()
-    assert book.audit.tally.steps == 1
-    assert book.all == []
+        assert book.audit.tally.steps == 1
+        assert book.all == []
+        real = mlp(6, 5)
+        other = SGD(real.parameters(), lr=0.1)
+        deposit(real)
+        other.step()
+        assert len(book.norms("optimizer-2")) == 1  # and nobody waits for the others
+    assert len(book.all) == 2
 
 
 def test_of_a_dtensor_the_part_on_this_rank_is_measured() -> None:
@@ -694,6 +714,8 @@ def test_of_a_stepper_that_spends_at_once_every_gradient_is_measured() -> None:
     data = [torch.randn(4, 6) for _ in range(3)]
     expected = []
     with measured() as book:
+        heard: list[Event] = []
+        book.audit.journal.heard.append(lambda event, _: heard.append(event))
         stepper = Stepper(model, optimizer, release="eager", clip_value=1e-3)
         for x in stepper.over(data):
             twin.load_state_dict(model.state_dict())
@@ -705,6 +727,7 @@ def test_of_a_stepper_that_spends_at_once_every_gradient_is_measured() -> None:
     assert book.norms() == close_to(*expected)
     assert len(book.of(NORM)[0].cells) == 6
     assert len(book.of(RATIO)) == 3
+    assert [len(event.cells) for event in heard if isinstance(event, Own)] == [6]
 
 
 def test_a_window_that_a_stepper_skips_is_neither_counted_nor_measured() -> None:
@@ -716,6 +739,55 @@ def test_a_window_that_a_stepper_skips_is_neither_counted_nor_measured() -> None
             stepper.backward(model(torch.randn(2, 6)).square().mean() * factor)
     assert (stepper.updates, stepper.skipped) == (2, 1)
     assert [told.step for told in book.of(NORM)] == [1, 2]
+
+
+def test_what_a_stepper_skipped_has_no_part_in_its_next_step() -> None:
+    left, right = mlp(6, 5), mlp(6, 5)
+    optimizer = SGD([*left.parameters(), *right.parameters()], lr=0.1)
+    x = torch.randn(4, 6)
+    parts = torch.autograd.grad(right(x).square().mean(), list(right.parameters()))
+    with measured() as book:
+        stepper = Stepper(
+            nn.ModuleList([left, right]), optimizer, scaler=GradScaler("cpu", init_scale=2.0)
+        )
+        for net, factor in stepper.over([(left, math.inf), (right, 1.0)]):
+            stepper.backward(net(x).square().mean() * factor)
+    assert stepper.skipped == 1
+    assert book.norms() == close_to(norm(parts))
+
+
+class FailsOnce(SGD):
+    """Its first step raises."""
+
+    failed = False
+
+    def step(self, closure: Any = None) -> Any:
+        if not self.failed:
+            self.failed = True
+            raise ZeroDivisionError
+        return super().step(closure)
+
+
+@pytest.mark.parametrize("stepping", [False, True])
+def test_a_step_that_raised_has_no_part_in_the_next(stepping: bool) -> None:
+    model = mlp(6, 5)
+    optimizer = FailsOnce(model.parameters(), lr=0.1)
+    x = torch.randn(4, 6)
+    expected = norm(torch.autograd.grad(model(x).square().mean(), list(model.parameters())))
+    with measured() as book:
+        stepper = Stepper(model, optimizer)
+        for factor in stepper.over([3.0, 1.0]) if stepping else [3.0, 1.0]:
+            optimizer.zero_grad()
+            loss = model(x).square().mean() * factor
+            with suppress(ZeroDivisionError):
+                if stepping:
+                    stepper.backward(loss)
+                else:
+                    loss.backward()
+                    optimizer.step()
+    assert optimizer.failed
+    assert [told.step for told in book.of(NORM)] == [1]
+    assert book.norms() == close_to(expected)
 
 
 def test_of_two_optimizers_of_a_stepper_each_has_its_part() -> None:
@@ -824,6 +896,18 @@ def test_a_sample_stands_for_a_large_parameter(
     assert ratios == pytest.approx([1 / 8, 1 / 2], rel=1e-2)
     expected = norm([large / 8, small / 2]) / norm([large, small])
     assert told.total == pytest.approx(expected, rel=0.05)
+
+
+@pytest.mark.parametrize("shape", [(1,), (5, 5), (100, 100)])
+def test_of_one_parameter_alone(shape: tuple[int, ...]) -> None:
+    told = move(of_shape(shape), lambda p: p / 4)
+    assert told.total == pytest.approx(0.25)
+
+
+def test_in_sixteen_bits_a_change_does_not_overflow() -> None:
+    large = torch.full((9,), 60_000.0, dtype=torch.float16)
+    ((sample, sums),) = Before({0: large}).moves({0: -large})
+    assert ratio(sample.as_moves(sums.tolist()).values()) == pytest.approx(2.0)
 
 
 def test_a_sample_is_not_one_column_of_a_matrix() -> None:

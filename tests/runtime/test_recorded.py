@@ -20,9 +20,10 @@ from torch.optim import SGD
 
 import gradledger
 from gradledger import Stepper
-from gradledger.recording import Recording, Remark
+from gradledger.recording import Recording, Remark, Series
 from gradledger.runtime.audit import Audit
 from gradledger.runtime.backwards import Backwards
+from gradledger.runtime.measuring import Measured
 from gradledger.runtime.scribe import this_run
 
 
@@ -146,12 +147,32 @@ def test_the_source_of_every_place_is_in_it_though_nothing_was_found(path: Path)
         assert recording.sources() == {__file__: Path(__file__).read_text(encoding="utf-8")}
 
 
+# Measures ------------------------------------------------------------------------------------
+
+
+def test_a_number_that_comes_late_keeps_the_event_that_it_is_of(path: Path) -> None:
+    net = nn.Linear(3, 1)
+    optimizer = SGD(net.parameters(), lr=0.1)
+    with gradledger.audit(record=path) as book:
+        turn(net, optimizer)
+        turn(net, optimizer)
+        assert book._scribe is not None
+        book._scribe.measured(Measured("late", "optimizer-1", 1, 2, 5.0, {"w": 3.0}))
+    with Recording(path) as recording:
+        late = [Series("late", "optimizer-1", cell) for cell in ("", "w")]
+        assert [(m.step, m.event, m.value) for m in recording.measures(*late)] == [
+            (1, 2, 5.0),
+            (1, 2, 3.0),
+        ]
+
+
 # Ranks ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def _alone() -> Iterator[None]:
-    dist.init_process_group("gloo", store=torch._C._distributed_c10d.HashStore(), rank=0, world_size=1)
+    store = torch._C._distributed_c10d.HashStore()
+    dist.init_process_group("gloo", store=store, rank=0, world_size=1)
     yield
     dist.destroy_process_group()
 

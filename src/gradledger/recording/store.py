@@ -172,11 +172,15 @@ class Store:
 
 def fitting(row: Callable[[T], tuple[Any, ...]], things: Iterable[T]) -> list[tuple[Any, ...]]:
     """The rows of all things that can be encoded: one that can't does not take the rest along."""
-    rows = []
-    for thing in things:
-        with contextlib.suppress(Exception):
-            rows.append(row(thing))
-    return rows
+    given = list(things)
+    try:
+        return list(map(row, given))
+    except Exception:
+        rows = []
+        for thing in given:
+            with contextlib.suppress(Exception):
+                rows.append(row(thing))
+        return rows
 
 
 @cache

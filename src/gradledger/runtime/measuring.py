@@ -16,7 +16,7 @@ from gradledger.runtime.cells import grad_of
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.moves import Before, Move, ratio
 from gradledger.runtime.norms import norms
-from gradledger.runtime.optimizers import Optimizers, Stepping, parameters
+from gradledger.runtime.optimizers import Optimizers, Stepping
 from gradledger.runtime.readings import Readings
 from gradledger.runtime.scalers import Scalers
 from gradledger.runtime.unfailing import unfailing
@@ -108,7 +108,7 @@ class Measuring:
         """These are about to be clipped."""
         if _is_captured():
             return
-        slots, grads = _present(map(self.journal.cells.slot, leaves), leaves)
+        slots, grads = _present(list(map(self.journal.cells.slot, leaves)), leaves)
         # What an earlier clip has changed counts as it was before that one.
         new = [i for i, slot in enumerate(slots) if slot not in self._clipped]
         for amounts in self._unscaled([slots[i] for i in new], [grads[i] for i in new]):
@@ -119,9 +119,11 @@ class Measuring:
         """A step is about to spend what is in its cells."""
         if _is_captured():
             return
-        cells, known, leaves = self.journal.cells, step.known, list(parameters(step.optimizer))
+        known = step.known
+        leaves = [leaf for group in step.optimizer.param_groups for leaf in group["params"]]
         same = len(known.slots) == len(leaves)
-        slots, grads = _present(known.slots if same else map(cells.slot, leaves), leaves)
+        slot_of = self.journal.cells.slot
+        slots, grads = _present(known.slots if same else list(map(slot_of, leaves)), leaves)
         spend = self._spends[known.name] = Spend()
         spend.slots += slots
         if is_due(self._steps[known.name] + 1, EACH_RATIO):
@@ -132,7 +134,8 @@ class Measuring:
             amounts = self._unscaled(slots, grads)
         else:
             # In the scaler's own step they are unscaled, or the optimizer does that as it steps.
-            amounts = _amounts(slots, grads, getattr(step.optimizer, "grad_scale", None))
+            scale = getattr(step.optimizer, "grad_scale", None)
+            amounts = _amounts(slots, grads, scale if isinstance(scale, Tensor) else 1.0)
         spend.amounts += ((each, None) for each in amounts)
 
     def spends(self, name: str, grads: Mapping[Tensor, Tensor], factor: float) -> None:
@@ -148,9 +151,7 @@ class Measuring:
         spend.slots += slots
         if is_due(self._steps[name] + 1, EACH_RATIO):
             spend.before.append(self._before(slots))
-        amounts = _amounts(
-            slots, list(grads.values()), torch.tensor(1 / factor, dtype=torch.float64)
-        )
+        amounts = _amounts(slots, list(grads.values()), 1 / factor)
         spend.amounts += ((each, None) for each in amounts)
 
     def _unscaled(self, slots: list[int], grads: list[Tensor]) -> Iterator[Amounts]:
@@ -204,7 +205,9 @@ class Measuring:
         if spend is None or not spend.slots:
             return
         step, event, names = self._steps[optimizer], self._events, self.journal.cells.names
-        called = {slot: names[slot] for slot in spend.slots}
+        # Their names now: when the numbers arrive, somebody else may have their slots.
+        each_norm = is_due(step, EACH_NORM)
+        called = {slot: names[slot] for slot in spend.slots} if each_norm or spend.before else {}
 
         def tell(name: str, total: float | None, each: Mapping[int, float]) -> None:
             cells = {called[slot]: value for slot, value in each.items()}
@@ -216,8 +219,8 @@ class Measuring:
 
         def tell_norms(numbers: list[list[float]]) -> None:
             each = spend.norms(numbers)
-            total = hypot(*each.values()) if len(each) == len(called) else None
-            tell("gradient norm", total, each if is_due(step, EACH_NORM) else {})
+            total = hypot(*each.values()) if len(each) == len(spend.slots) else None
+            tell("gradient norm", total, each if each_norm else {})
 
         def tell_moves(numbers: list[list[float]]) -> None:
             moves: dict[int, Move] = {}
@@ -240,24 +243,25 @@ def is_due(step: int, all_up_to: int) -> bool:
 
 
 def _present(
-    slots: Iterable[int | None], leaves: Sequence[Tensor]
+    slots: Sequence[int | None], leaves: Iterable[Tensor]
 ) -> tuple[list[int], list[Tensor]]:
     """Those that are in the books and hold a gradient, each once."""
-    found = {
-        slot: grad
-        for slot, grad in zip(slots, map(grad_of, leaves), strict=True)
-        if grad is not None and slot is not None
-    }
-    return list(found), list(found.values())
+    found: dict[int | None, Tensor | None] = dict(zip(slots, map(grad_of, leaves), strict=True))
+    found.pop(None, None)
+    if type(None) in set(map(type, found.values())):
+        found = {slot: grad for slot, grad in found.items() if grad is not None}
+    return list(found), list(found.values())  # type: ignore[arg-type]
 
 
 def _amounts(
-    slots: Sequence[int], grads: list[Tensor], divisor: Tensor | None
+    slots: Sequence[int], grads: list[Tensor], divisor: Tensor | float
 ) -> Iterator[Amounts]:
     for which, found in norms(grads):
-        if divisor is not None:
+        if isinstance(divisor, Tensor):
             found = found / divisor.to(found.device, non_blocking=True)
-        yield Amounts([slots[i] for i in which], found)
+        elif divisor != 1.0:
+            found = found / divisor
+        yield Amounts(slots if isinstance(which, range) else [slots[i] for i in which], found)
 
 
 def _is_captured() -> bool:

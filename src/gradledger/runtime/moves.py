@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from math import gcd, sqrt
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from torch import Tensor
 from torch._utils import _flatten_dense_tensors
 
 from gradledger.runtime.cells import LOW_PRECISION
-from gradledger.runtime.norms import plain
+from gradledger.runtime.norms import UNABLE, plain, widened
 
 WHOLE = 4096
 """Elements: of a larger parameter, about so many stand for all."""
@@ -31,13 +32,14 @@ class Before:
     """What some parameters are now. Holds copies, and keeps nothing of theirs alive."""
 
     def __init__(self, leaves: Mapping[int, Tensor]) -> None:
-        with torch.no_grad():
-            self._samples = list(_samples(leaves.items()))
+        self._samples: list[Sample] = []
+        with torch.no_grad(), suppress(*UNABLE):
+            self._samples += _samples(leaves.items())
 
     def moves(self, leaves: Mapping[int, Tensor]) -> list[tuple[Sample, Tensor]]:
         """Of the same parameters, as they are by now, for each device what `as_moves` reads."""
-        measured = []
-        with torch.no_grad():
+        measured: list[tuple[Sample, Tensor]] = []
+        with torch.no_grad(), suppress(*UNABLE):
             for old in self._samples:
                 there = [(slot, leaves[slot]) for slot in old.slots if slot in leaves]
                 new = next(_samples(there), None)
@@ -119,7 +121,6 @@ def _distance(elements: int) -> int:
 
 def _sums_of_squares(values: Tensor, of: Sample) -> Tensor:
     lengths = torch.tensor(of.lengths, device=values.device)
-    sums: Tensor = torch.segment_reduce(
-        values.double().square(), "sum", lengths=lengths, unsafe=True
-    )
+    squares = widened(values).square()
+    sums: Tensor = torch.segment_reduce(squares, "sum", lengths=lengths, unsafe=True)
     return sums

@@ -17,6 +17,9 @@ SMALL = 1024
 MANY = 16
 """Small tensors from which on it pays to copy them together."""
 
+UNABLE = (RuntimeError, NotImplementedError, TypeError)
+"""What torch raises where a tensor or its device can't do something."""
+
 _PLAIN = {Tensor, nn.Parameter}
 _NARROW = {torch.float32, *LOW_PRECISION}
 
@@ -37,13 +40,15 @@ def norms(tensors: list[Tensor]) -> list[Part]:
         if set(map(type, tensors)) <= _PLAIN and not tensors[0].is_meta:
             try:
                 return [_together(tensors)]
-            except (RuntimeError, NotImplementedError):  # sparse, or on several devices
+            except UNABLE:  # sparse, or on several devices
                 pass
         return _one_by_one(tensors)
 
 
 def _together(tensors: list[Tensor]) -> Part:
-    small, large, lengths = _sorted_by_size(tuple(map(Tensor.numel, tensors)))
+    small: list[int] = []
+    if len(tensors) >= MANY:
+        small, large, lengths = _sorted_by_size(tuple(map(Tensor.numel, tensors)))
     if not small:
         return Part(range(len(tensors)), _each(tensors))
     flat = _flatten_dense_tensors(  # type: ignore[no-untyped-call]
@@ -51,13 +56,13 @@ def _together(tensors: list[Tensor]) -> Part:
     )
     if flat.is_complex():
         flat = flat.abs()
-    squares = flat.double().square()
+    squares = widened(flat).square()
     lengths = lengths.to(flat.device, non_blocking=True)
     of_small = torch.segment_reduce(squares, "sum", lengths=lengths, unsafe=True).sqrt_()
     if not large:
         return Part(small, of_small)
     of_large = _each([tensors[i] for i in large])
-    return Part([*small, *large], torch.cat((of_small, of_large.double())))
+    return Part([*small, *large], torch.cat((of_small, widened(of_large))))
 
 
 def _each(tensors: list[Tensor]) -> Tensor:
@@ -89,8 +94,8 @@ def _one_by_one(tensors: list[Tensor]) -> list[Part]:
             continue
         wide = torch.float32 if values.dtype in LOW_PRECISION else None
         try:
-            norm = torch.linalg.vector_norm(values, dtype=wide).double()
-        except (RuntimeError, NotImplementedError):
+            norm = widened(torch.linalg.vector_norm(values, dtype=wide))
+        except UNABLE:
             continue
         positions, there = found.setdefault(norm.device, ([], []))
         positions.append(which)
@@ -98,14 +103,18 @@ def _one_by_one(tensors: list[Tensor]) -> list[Part]:
     return [Part(positions, torch.stack(there)) for positions, there in found.values()]
 
 
+def widened(tensor: Tensor) -> Tensor:
+    """The same in double precision, where its device knows that."""
+    return tensor.float() if tensor.is_mps else tensor.double()
+
+
 def plain(tensor: Tensor) -> Tensor | None:
     """The numbers that make a tensor up on this rank; None where there are none to be had."""
-    odd: Any = tensor
-    if hasattr(odd, "to_local"):  # a DTensor: the rest of it is on other ranks
-        odd = odd.to_local()
-    if type(odd) not in _PLAIN or odd.is_meta or odd.is_quantized:
+    if type(tensor) not in _PLAIN:
+        local: Any = getattr(tensor, "to_local", None)
+        tensor = tensor if local is None else local()  # of a DTensor, the rest is on other ranks
+    if type(tensor) not in _PLAIN or tensor.is_meta or tensor.is_quantized:
         return None
-    tensor = odd
     if tensor.layout is torch.sparse_coo:
         return tensor.coalesce().values()
     if tensor.layout is not torch.strided:

@@ -8,8 +8,10 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from gradledger.runtime.norms import UNABLE
+
 MOST = 256
-"""Readings that may be under way; beyond, the oldest is waited for."""
+"""Readings that may be under way; beyond, all are waited for, which is one wait."""
 
 Then = Callable[[list[list[float]]], None]
 """What becomes of the numbers."""
@@ -23,7 +25,7 @@ class Readings:
 
     def read(self, tensors: Sequence[Tensor], then: Then) -> None:
         """Hand the numbers in these tensors, which nobody else may change, to `then`."""
-        if not self._under_way and all(tensor.is_cpu for tensor in tensors):
+        if not self._under_way and all(map(_is_here, tensors)):
             then([tensor.tolist() for tensor in tensors])
             return
         self._under_way.append(([_Copy(tensor) for tensor in tensors], then))
@@ -31,8 +33,9 @@ class Readings:
 
     def look(self) -> None:
         """Pass on what has arrived by now."""
-        under_way = self._under_way
-        while under_way and (len(under_way) > MOST or all(c.arrived for c in under_way[0][0])):
+        if len(self._under_way) > MOST:
+            self.finish()
+        while self._under_way and all(copy.arrived for copy in self._under_way[0][0]):
             self._pass_on()
 
     def finish(self) -> None:
@@ -42,7 +45,15 @@ class Readings:
 
     def _pass_on(self) -> None:
         copies, then = self._under_way.popleft()
-        then([copy.numbers() for copy in copies])
+        try:
+            numbers = [copy.numbers() for copy in copies]
+        except UNABLE:  # a device that has none, or is gone
+            return
+        then(numbers)
+
+
+def _is_here(tensor: Tensor) -> bool:
+    return tensor.is_cpu
 
 
 class _Copy:
@@ -51,20 +62,20 @@ class _Copy:
     def __init__(self, tensor: Tensor) -> None:
         self._there: Tensor = tensor
         self._event: torch.Event | None = None
-        if tensor.is_cpu:
+        if _is_here(tensor):
             return
         try:
             event = torch.Event(tensor.device)
             here = torch.empty_like(tensor, device="cpu", pin_memory=True)
             here.copy_(tensor, non_blocking=True)
             event.record()
-        except (RuntimeError, NotImplementedError):
+        except UNABLE:
             return  # a device without events: it is read, and waited for, when it is old enough
         self._there, self._event = here, event
 
     @property
     def arrived(self) -> bool:
-        return self._there.is_cpu and (self._event is None or self._event.query())
+        return _is_here(self._there) and (self._event is None or self._event.query())
 
     def numbers(self) -> list[float]:
         if self._event is not None:

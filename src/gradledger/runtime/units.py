@@ -18,13 +18,13 @@ class Units:
         self._journal = journal
         self._scalers = scalers
 
-    def of(self, slots: Sequence[int]) -> Iterator[tuple[Sequence[int], Tensor | None]]:
-        """These slots by their unit, each with what to divide by; None where that is nothing.
+    def of(self, slots: Sequence[int]) -> Iterator[tuple[Sequence[int], Tensor | float]]:
+        """These slots by their unit, each with what to divide by.
 
         Cells that hold deposits in different units are left out: no division makes sense of them.
         """
         if not self._scalers.met:
-            yield slots, None
+            yield slots, 1.0
             return
         names = self._journal.cells.names
         by_name = {names[slot]: slot for slot in slots}
@@ -35,7 +35,7 @@ class Units:
             alike = [by_name[name] for name in among]
             scaler = units.pop() if units else None
             if scaler is None:
-                yield alike, None
+                yield alike, 1.0
             elif (scale := self._scalers.scale(scaler)) is not None:
                 yield alike, scale
 
