@@ -12,6 +12,7 @@ from benchmarks import (
     bench_audit,
     bench_check,
     bench_ledger,
+    bench_ranks,
     bench_recording,
     bench_startup,
     bench_stepper,
@@ -25,6 +26,7 @@ if __name__ == "__main__":
         bench_ledger,
         bench_recording,
         bench_stepper,
+        bench_ranks,
         bench_audit,
     ):
         benchmark.main()

@@ -39,6 +39,10 @@ class TornUpdateError(GradledgerError, RuntimeError):
     """Some parameters were updated and others were not, and it can't be undone."""
 
 
+class RankFailure(GradledgerError, RuntimeError):
+    """A rank can't go on, so that the others can't either. The message says which, and why."""
+
+
 class WindowNotEqual(GradledgerError, AssertionError):
     """The gradient of a window is not that of its items in one big batch."""
 

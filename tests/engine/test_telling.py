@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -66,6 +66,11 @@ class Ear:
 
     def hear(self, event: Event) -> None:
         self.heard.append(event)
+
+    measures = False
+
+    def spends(self, optimizer: object, gradients: Mapping[object, object], factor: float) -> None:
+        raise AssertionError("it has not asked for them")
 
     def of(self, kind: type[E]) -> list[E]:
         return [event for event in self.heard if isinstance(event, kind)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import cast
 
@@ -46,6 +46,11 @@ class Steppers:
 
     def name(self, role: Role, player: object) -> str:
         return self._journal.roles.name(role, player)
+
+    measures = False
+
+    def spends(self, optimizer: object, gradients: Mapping[object, object], factor: float) -> None:
+        """Never: it does not measure."""
 
     def hear(self, event: Event) -> None:
         journal = self._journal

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import hypot, isfinite
 
 import torch
@@ -21,14 +21,16 @@ class Amounts:
         factor: float,
         *,
         measured: bool,
+        across: Callable[[Tensor], Tensor] | None = None,
     ) -> None:
         self._portions = portions
         self._limits = limits
         self._factor = factor
         """Divides by the window's weight, and unscales."""
+        self._across = across
         self._norms: list[Tensor | float] = []
         if measured:
-            self._norms = [_norm(portion) for portion in portions]
+            self._norms = self._measure()
 
     def finite(self) -> bool:
         """Whether there is no NaN and no Inf. Waits for the device."""
@@ -36,10 +38,21 @@ class Amounts:
         if all(map(isfinite, self._norms)):
             return True
         # The norm of large but finite numbers can overflow: look at the numbers themselves.
-        if not all(bool(torch.isfinite(t).all()) for portion in self._portions for t in portion):
+        strange = sum(not torch.isfinite(t).all() for portion in self._portions for t in portion)
+        if self._across is not None:
+            strange = int(self._across(torch.tensor(float(strange))))
+        if strange:
             return False
-        self._norms = [float(_norm(portion, torch.float64)) for portion in self._portions]
+        self._norms = [float(norm) for norm in self._measure(torch.float64)]
         return True
+
+    def _measure(self, dtype: torch.dtype | None = None) -> list[Tensor | float]:
+        """The norm of each portion, over all ranks that have a part of it."""
+        norms = [_norm(portion, dtype) for portion in self._portions]
+        if self._across is None or not norms:
+            return list(norms)
+        squares = torch.stack([norm.double() for norm in norms]).square()
+        return list(self._across(squares).sqrt())
 
     def settle(self, clip_value: float | None) -> None:
         """Divides, unscales and clips: each number is multiplied once."""

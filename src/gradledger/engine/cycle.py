@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Protocol
 from weakref import ref
@@ -13,15 +13,18 @@ from torch import Tensor
 from torch.optim.lr_scheduler import LRScheduler
 
 from gradledger.engine.interrupts import HeldBack
+from gradledger.engine.losses import advise
 from gradledger.engine.options import Options
 from gradledger.engine.ownership import Ownership
 from gradledger.engine.packing import Packing
 from gradledger.engine.places import outside
+from gradledger.engine.ranks.meetings import Meetings
 from gradledger.engine.scaling import Scaling
 from gradledger.engine.skips import Skip
 from gradledger.engine.spending import Closure, Spending
 from gradledger.engine.sums import Sums
 from gradledger.engine.telling import Telling
+from gradledger.engine.together import meet, with_ranks
 from gradledger.engine.unweighed import Unweighed
 from gradledger.engine.window import MicroBatch, Window
 from gradledger.errors import LossError, MisuseError, NonFiniteGradient, StepperWarning
@@ -48,16 +51,23 @@ class Cycle:
         scaling: Scaling,
         schedulers: Sequence[LRScheduler],
         options: Options,
+        join: Callable[[Window, Sums], Meetings] | None = None,
     ) -> None:
         self.ownership = ownership
+        self.device = torch.device("cpu")
         self.packing = packing
         self.scaling = scaling
         self.schedulers = schedulers
         self.options = options
-        self.telling = Telling(ownership, scaling, options)
+        self.telling = Telling(ownership, scaling, options, local=join is not None)
         self.window = Window(options.accumulate)
         self.sums = Sums(packing)
         self.spending = Spending(self.window, ownership, packing, self.sums, scaling, options)
+        self.meetings = None if join is None else join(self.window, self.sums)
+        """With the other ranks, where there are some."""
+        if self.meetings is not None:
+            self.spending.across = self.meetings.across
+            self.device = ownership.parameters()[0].device  # also of a rank without a loss
         self.closures: Closures | None = None
         """For an optimizer that evaluates the loss itself."""
         self.turn: MicroBatch | None = None
@@ -66,19 +76,21 @@ class Cycle:
         self.dropped = 0
         self.last_skip: Skip | None = None
         self._last_loss: ref[Tensor] | None = None
-        self._device = torch.device("cpu")
         self._drawn = self.entered = 0
         """Micro-batches so far, and how often one of them came to a loss."""
         self.itemless = False
-        self._unweighed = Unweighed()
+        self.unweighed = Unweighed()
 
     # Turns of the loop ----------------------------------------------------------------------
 
-    def begin_turn(self, batch: object = None, *, drawn: bool = True) -> None:
+    def begin_turn(self, batch: object = None, *, drawn: bool = True, last: bool = False) -> None:
         """A micro-batch begins."""
         self.turn = MicroBatch(drawn, batch)
         self.window.begun += 1
         self._drawn += drawn
+        if drawn and self.meetings is not None:
+            self.meetings.arrange(self.window.begun)
+            self.meetings.draw(last=last)
         if drawn and listeners:
             self.telling.batch()
 
@@ -91,6 +103,8 @@ class Cycle:
             self._check_nobody_else_deposited(turn)
             self.withdraw()
             self.window.dropped |= self.options.on_fault == "drop"
+            if self.meetings is not None:
+                self.meetings.stand_in()
         if self.window.full:
             self.finish()
         return True
@@ -102,7 +116,13 @@ class Cycle:
 
     def end_pass(self, *, last: bool) -> None:
         """The data has ended, and with it the window."""
+        if self.meetings is not None:
+            self.meetings.ended = True
+            while self.meetings.turns_elsewhere():
+                self._attend(self.meetings)
         self.finish()
+        while self.meetings is not None and self.meetings.windows_elsewhere():
+            self.finish(meeting=True)
         if self._drawn and not (self.entered or self.updates):
             warnings.warn(
                 f"the data has ended after {self._drawn} batches, and stepper.backward(loss) was "
@@ -112,6 +132,14 @@ class Cycle:
             )
         if last:
             self.telling.pass_ended()
+
+    def _attend(self, meetings: Meetings) -> None:
+        """A micro-batch that only other ranks have."""
+        self.window.begun += 1
+        meetings.arrange(self.window.begun)
+        meetings.stand_in()
+        if self.window.full:
+            self.finish()
 
     def withdraw(self) -> None:
         """Something failed: empties the cells. The micro-batch may be tried again, unless that took
@@ -151,17 +179,25 @@ class Cycle:
         """One backward, into the owner's cells and nowhere else. If it fails, they are empty."""
         inputs = self.ready(loss)
         try:
-            torch.autograd.backward(
-                (self.scaling.apply(loss),), retain_graph=retain_graph, inputs=inputs
-            )
+            if self.meetings is not None:
+                scaled = (self.scaling.apply(loss),)
+                self.meetings.walk_apart(scaled, inputs, retain=retain_graph)
+            else:
+                torch.autograd.backward(
+                    (self.scaling.apply(loss),), retain_graph=retain_graph, inputs=inputs
+                )
         except BaseException as error:
             self.ownership.clear()
-            if isinstance(error, RuntimeError) and "second time" in str(error):
-                _advise(error)
+            advise(error)
             raise
         self.remember(loss)
         if listeners:
             self.telling.walked_back(retain_graph=retain_graph)
+
+    @property
+    def meets(self) -> bool:
+        """Whether the micro-batch that goes on now is deposited together with other ranks."""
+        return self.meetings is not None and self.meetings.everywhere(self.window.begun)
 
     def ready(self, loss: Tensor) -> list[Tensor]:
         """What a loss may deposit into; raises if something stands against it."""
@@ -179,7 +215,7 @@ class Cycle:
                     raise self._stray_gradient(p)
         if not inputs:
             raise LossError("every parameter of the optimizer is frozen: nothing can be trained.")
-        self._device = loss.device
+        self.device = loss.device
         return inputs
 
     def remember(self, loss: Tensor) -> None:
@@ -190,19 +226,22 @@ class Cycle:
         """The micro-batch has its deposits. A full window is spent; whether that made an update."""
         assert self.turn is not None
         self.turn.complete, self.turn.pending = True, False
-        return self.window.full and self.finish()
+        updated = self.window.full and self.finish()
+        if self.meetings is not None:
+            self.meetings.arrange(self.window.begun + 1)
+        return updated
 
     def deposit(self, loss: Tensor, items: float | None) -> None:
         """Moves what the cells hold into the window."""
         window = self.window
         amount = 1.0 if items is None else items
         if items is None:
-            self._unweighed.compare(self.turn, window)
+            self.unweighed.compare(self.turn, window)
         if listeners:
             got = [p for p in self.ownership.parameters() if p.grad is not None]
             self.telling.deposited(got, items)
         try:
-            weight = window.weigh(amount) * self.scaling.correction(self._device)
+            weight = window.weigh(amount) * self.scaling.correction(self.device)
             found = self.sums.add(weight, widen=window.size > 1)
             if found:
                 window.losses.append((window.begun - 1, loss.detach()))
@@ -244,9 +283,14 @@ class Cycle:
 
     # The end of a window ----------------------------------------------------------------------
 
-    def finish(self) -> bool:
-        """Ends the window: spends what it holds. Whether an update was made."""
+    def finish(self, *, meeting: bool = False) -> bool:
+        """Ends the window: spends what it holds. Whether an update was made.
+
+        `meeting`: on many ranks, others may have something to spend where this one has not.
+        """
         window = self.window
+        if self.meetings is not None and (window.begun or (meeting and self.meetings.apart)):
+            meet(self, self.meetings)
         if window.dropped:
             self.dropped += 1
             self.telling.skipped(p for p, _ in self.sums.each())
@@ -262,19 +306,22 @@ class Cycle:
             if skip is None:
                 self.count_update()
         if skip is not None:
-            self._tell(skip)
+            self._tell(skip if self.meetings is None else with_ranks(skip, self.meetings))
         return skip is None
 
     def _spend(self) -> Skip | None:
         if self.ownership.changed():
             self.sums.settle_all()
-        sums = [p for p, _ in self.sums.each()] if listeners else []
+        held = [p for p, _ in self.sums.each()] if listeners else []
+        if listeners:
+            factor = 1.0 / (self.window.weight * self.scaling.unit)
+            self.telling.spends(self.sums.each(), factor)
         closure = None if self.closures is None else self.closures.closure()
-        skip = self.spending.spend(self._device, self.updates, closure)
+        skip = self.spending.spend(self.device, self.updates, closure)
         if listeners and skip is None:
-            self.telling.spent(sums, 1.0 / self.window.weight)
+            self.telling.spent(held, 1.0 / self.window.weight)
         elif listeners:
-            self.telling.skipped(sums)
+            self.telling.skipped(held)
         return skip
 
     def count_update(self) -> None:
@@ -295,7 +342,11 @@ class Cycle:
             self.closures.forget()
 
     def drop(self) -> None:
-        """Gives up what the window holds."""
+        """Gives up what the window holds; on many ranks, all of it, when it ends."""
+        if self.meetings is not None:
+            self.ownership.clear()
+            self.window.dropped = self.window.begun > 0
+            return
         if self.window.open:
             self.dropped += 1
             self.telling.skipped(p for p, _ in self.sums.each())
@@ -316,13 +367,3 @@ class Cycle:
                 StepperWarning,
                 stacklevel=outside(),
             )
-
-
-def _advise(error: BaseException) -> None:
-    """What torch's own words do not say."""
-    note = (
-        "With a Stepper: a hidden state that is carried into the next micro-batch needs "
-        "stepper.detach(state); two losses that share a graph need retain_graph=True on the first."
-    )
-    if hasattr(error, "add_note"):
-        error.add_note(note)

@@ -17,6 +17,7 @@ from gradledger.engine.options import Options
 from gradledger.engine.ownership import Group, Ownership
 from gradledger.engine.packable import ELEMENTWISE, LOW_PRECISION
 from gradledger.errors import NonFiniteGradient, OptionError, TornUpdateError
+from gradledger.ledger.announcing import listeners
 
 ONE_BY_ONE = ELEMENTWISE | {
     getattr(optim, name)
@@ -83,9 +84,12 @@ class EagerRelease:
             p.grad = p.grad.coalesce()
         values = p.grad if p.grad.layout is torch.strided else p.grad._values()
         self._check(p, values)
+        optimizer, group = self._homes[id(p)]
+        for listener in listeners:
+            if listener.measures:
+                listener.spends(optimizer, {p: p.grad}, 1.0)
         if self._options.clip_value is not None:
             values.clamp_(-self._options.clip_value, self._options.clip_value)
-        optimizer, group = self._homes[id(p)]
         group["params"] = [p]
         try:
             with self._guards[optimizer]:

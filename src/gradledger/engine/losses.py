@@ -50,3 +50,15 @@ def count(items: Items) -> float:
     if not isfinite(items) or items < 0:
         raise LossError(f"items must be a positive number, got {items!r}.")
     return float(items)
+
+
+def advise(error: BaseException) -> None:
+    """What torch's own words do not say."""
+    if not isinstance(error, RuntimeError) or "second time" not in str(error):
+        return
+    note = (
+        "With a Stepper: a hidden state that is carried into the next micro-batch needs "
+        "stepper.detach(state); two losses that share a graph need retain_graph=True on the first."
+    )
+    if hasattr(error, "add_note"):
+        error.add_note(note)

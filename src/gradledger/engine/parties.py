@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 from torch import nn, optim
 from torch.amp import GradScaler
-from torch.nn.parallel import DistributedDataParallel
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 
@@ -27,20 +26,11 @@ def several(one_or_more: T | Iterable[T] | None) -> tuple[T, ...]:
 
 
 def check_model(model: object) -> None:
-    """Raises OptionError for what is no module, and for models that are spread over ranks."""
+    """Raises OptionError for what is no module."""
     if not isinstance(model, nn.Module):
         raise OptionError(
             f"model must be an nn.Module, got {type(model).__name__}. Several go into one "
             "nn.ModuleList."
-        )
-    spread = isinstance(model, DistributedDataParallel) or any(
-        hasattr(p, "device_mesh")
-        for p in model.parameters()  # a DTensor, which is slow to import
-    )
-    if spread:
-        raise OptionError(
-            f"Stepper works within one process so far, and this {type(model).__name__} is spread "
-            "over several ranks, where windows need more than that to be exact."
         )
 
 

@@ -21,8 +21,8 @@ _OWN = "data "
 class Turns(Protocol):
     """Who is told when a micro-batch begins and ends."""
 
-    def begin_turn(self, batch: object) -> None:
-        """A micro-batch was drawn."""
+    def begin_turn(self, batch: object, *, last: bool) -> None:
+        """A micro-batch was drawn. `last`: the data says that no other follows."""
 
     def end_turn(self) -> bool:
         """The loop is done with it; whether it was one, and counts."""
@@ -110,7 +110,8 @@ class Pass(Generic[T]):
             position.done += 1
             self._turns.fail_draw()
             raise
-        self._turns.begin_turn(batch)
+        last = position.length is not None and position.done + 1 >= position.length
+        self._turns.begin_turn(batch, last=last)
         return batch
 
     def _begin(self) -> Iterator[T]:

@@ -41,6 +41,8 @@ class Spending:
         self._options = options
         self.guards = {o: Guard(o, window) for o in ownership.optimizers}
         self._amounts = Amounts([], [], 1.0, measured=False)
+        self.across: Callable[[Tensor], Tensor] | None = None
+        """Adds numbers up over ranks, where each holds a part of the sums."""
 
     def spend(self, device: torch.device, made: int, closure: Closure | None = None) -> Skip | None:
         """Makes one update, or gives the reason why not. `made`: how many there were before.
@@ -96,6 +98,7 @@ class Spending:
             limits,
             factor,
             measured=checked or options.clip_norm is not None,
+            across=self.across,
         )
         return not checked or self._amounts.finite()
 
@@ -118,8 +121,7 @@ class Spending:
             if pack.missing is not None:
                 portions[which.get(id(pack.group), 0)].append(pack.sum)
         for p, total in self._sums.loose.items():
-            portion = portions[which.get(id(p), 0)]
-            portion.append(total if total.layout is torch.strided else total._values())
+            portions[which.get(id(p), 0)].append(_numbers(total))
         return portions
 
     def _settle(self) -> None:
@@ -135,9 +137,17 @@ class Spending:
         culprits = tuple(
             names[id(p)]
             for p, total in self._sums.each()
-            if not torch.isfinite(total if total.layout is torch.strided else total._values()).all()
+            if not torch.isfinite(_numbers(total)).all()
         )
         losses = tuple(
             which for which, loss in self._window.losses if not torch.isfinite(loss).all()
         )
         return Skip(made, culprits, losses, self._scaling.scaler is not None)
+
+
+def _numbers(total: Tensor) -> Tensor:
+    """What of a sum is here, and can be measured and multiplied."""
+    if total.layout is not torch.strided:
+        return total._values()
+    local: Tensor = total.to_local() if hasattr(total, "to_local") else total  # a DTensor's
+    return local

@@ -12,7 +12,7 @@ from torch.amp import GradScaler
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
-from gradledger.engine import checkpoint, resuming, trees
+from gradledger.engine import checkpoint, resuming, together, trees
 from gradledger.engine.cycle import Cycle
 from gradledger.engine.eager import EagerRelease, check_eager
 from gradledger.engine.evaluation import Batch, Evaluation, LossFn
@@ -30,6 +30,8 @@ from gradledger.engine.parties import (
 )
 from gradledger.engine.passes import Comeback, Pass, Position
 from gradledger.engine.plan import Plan, make_plan
+from gradledger.engine.ranks import sharing
+from gradledger.engine.ranks.joining import join
 from gradledger.engine.scaling import Scaling
 from gradledger.engine.skips import Skip
 from gradledger.engine.telling import announced
@@ -91,11 +93,12 @@ class Stepper:
         if release == "eager":
             check_eager(options, optimizers, scaled=scaling.scaler is not None)
 
+        spread = join(model, optimizers, eager=release == "eager")
         ownership = Ownership(model, optimizers)
-        packing = Packing(ownership, wanted=pack and release == "window")
+        packing = Packing(ownership, wanted=pack and release == "window" and spread is None)
         self._model = model
         self._evaluates = any(map(evaluates, optimizers))
-        self._cycle = Cycle(ownership, packing, scaling, schedulers, options)
+        self._cycle = Cycle(ownership, packing, scaling, schedulers, options, spread)
         self._evaluation = Evaluation(self._cycle, kept=self._evaluates)
         self._eager = (
             EagerRelease(ownership, self._cycle.spending.guards, options)
@@ -118,6 +121,8 @@ class Stepper:
         cycle.end_turn()
         if self._comeback is None:
             cycle.finish()
+        if cycle.meetings is not None:
+            cycle.meetings.begin_pass()
         self._pass = Pass(data, cycle, self._position, self._take_comeback)
         return self._pass
 
@@ -149,6 +154,8 @@ class Stepper:
         cycle = self._cycle
         turn = cycle.enter_turn()
         if cycle.window.dropped:
+            if not more and cycle.meetings is not None:
+                cycle.meetings.stand_in()
             return not more and cycle.complete_turn()
         if turn.pending and amount != turn.items:
             raise LossError(
@@ -160,11 +167,18 @@ class Stepper:
         if self._eager is not None:
             return self._spend_at_once(loss, more=more, retain_graph=retain_graph)
         try:
-            cycle.walk_back(loss, retain_graph=retain_graph)
+            meetings = cycle.meetings if cycle.meets else None
+            if meetings is None:
+                cycle.walk_back(loss, retain_graph=retain_graph)
+            elif more:
+                together.keep(cycle, loss)
             if more:
                 turn.pending = True
                 return False
-            cycle.deposit(loss, amount)
+            if meetings is None:
+                cycle.deposit(loss, amount)
+            else:
+                together.deposit(cycle, meetings, loss, amount)
         except (LossError, MisuseError):
             raise
         except BaseException:
@@ -186,6 +200,11 @@ class Stepper:
             raise MisuseError(
                 'release="eager" spends at once, and can\'t try again: use backward().'
             )
+        if cycle.meetings is not None and not cycle.meetings.apart:
+            raise MisuseError(
+                "run() may try a micro-batch again in pieces, and the layers of a sharded model "
+                "need all ranks for each piece: use backward()."
+            )
         if turn.pending:
             raise MisuseError(
                 "run() is all of a micro-batch, and this one has begun with backward()."
@@ -193,6 +212,8 @@ class Stepper:
         if cycle.window.dropped:
             cycle.complete_turn()
             return torch.full((), torch.nan)
+        if cycle.meetings is not None:
+            cycle.meetings.keep_apart()
         try:
             loss = self._evaluation.deposit(batch, loss_fn, amount)
         except BaseException:
@@ -210,7 +231,7 @@ class Stepper:
         """Spends the open window now. Whether an update was made."""
         before = self.updates
         self._cycle.end_turn()
-        self._cycle.finish()
+        self._cycle.finish(meeting=True)
         return self.updates > before
 
     @announced
@@ -224,6 +245,8 @@ class Stepper:
         waiting = "packing begins after the first update" if packing.stale else None
         if self._eager is not None:
             waiting = 'release="eager" steps each parameter by itself'
+        elif self._cycle.meetings is not None:
+            waiting = "DistributedDataParallel has its gradient in a buffer of its own"
         elif not self._cycle.options.pack:
             waiting = "pack=False"
         return make_plan(self._cycle.ownership, packing, waiting=waiting)
@@ -294,6 +317,17 @@ class Stepper:
                 "this optimizer evaluates the window's batches again when it is full, and they are "
                 "not part of the state. Save when the window is spent: after flush(), for one."
             )
+        meetings, turn = self._cycle.meetings, self._cycle.turn
+        begun = self._cycle.window.begun - (turn is not None and not turn.complete)
+        if meetings is not None and not meetings.apart and begun:
+            raise CheckpointError(
+                "FSDP2 keeps the sums of an open window, and they are not part of the state. Save "
+                f"when the window is spent; {begun} of {self._cycle.window.size} micro-batches are "
+                "in this one."
+            )
+        return self._local_state()
+
+    def _local_state(self) -> dict[str, Any]:
         data = self._pass.data if self._pass is not None else None
         while isinstance(data, Pass):
             data = data.data
@@ -313,6 +347,8 @@ class Stepper:
         self._evaluation.fitting = state["fitting"]
         self._evaluation.forget()
         self._pass = None
+        if self._cycle.meetings is not None:
+            self._cycle.meetings.arrange(self._cycle.window.begun + 1)
 
     def _differences(self, state: object) -> list[str]:
         found = resuming.differences(state, self._cycle)
@@ -320,8 +356,45 @@ class Stepper:
             found.append("it has no 'fitting'")
         return found
 
+    @announced
+    def shared_state_dict(self) -> dict[str, Any]:
+        """The state of all ranks as one, for torch.distributed.checkpoint. All must call it.
+
+        It can be loaded on another number of ranks.
+        """
+        cycle = self._cycle
+        if cycle.meetings is None:
+            raise MisuseError("the model is not spread over ranks: state_dict() is all there is.")
+        if cycle.turn is not None and not cycle.turn.complete:
+            raise MisuseError(
+                "this micro-batch has had no backward() yet, and what the ranks have is put "
+                "together now. Call shared_state_dict() after it."
+            )
+        sharing.put_together(cycle)
+        return sharing.shared_state(cycle, self._local_state())
+
+    @announced
+    def load_shared_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Goes on from there. Load the model's and the optimizer's state first.
+
+        On another number of ranks, `over` begins with the first of the data that it is given.
+        """
+        cycle = self._cycle
+        if cycle.meetings is None:
+            raise MisuseError("the model is not spread over ranks: use load_state_dict().")
+        local, rest = sharing.opened(state, cycle)
+        if local["random"] is None:
+            local["random"] = self._local_state()["random"]
+        self.load_state_dict(local)
+        sharing.take_up(state, rest, cycle)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes model, optimizers and this Stepper's state to one file, whole or not at all."""
+        if self._cycle.meetings is not None and not self._cycle.meetings.apart:
+            raise CheckpointError(
+                "no rank has all of a sharded model. Save it with torch.distributed.checkpoint, "
+                "and with it stepper.shared_state_dict()."
+            )
         optimizers = self._cycle.ownership.optimizers
         content = checkpoint.describe(self._model, optimizers)
         checkpoint.write(path, {**content, "stepper": self.state_dict()})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
@@ -26,6 +26,7 @@ from gradledger.ledger.events import (
     Schedule,
     Skipped,
     Step,
+    Sync,
     Unscale,
     Update,
     Weight,
@@ -52,10 +53,14 @@ def announced(method: Callable[P, R]) -> Callable[P, R]:
 class Telling:
     """Tells what happens. Where nobody listens, it costs a look at an empty list."""
 
-    def __init__(self, ownership: Ownership, scaling: Scaling, options: Options) -> None:
+    def __init__(
+        self, ownership: Ownership, scaling: Scaling, options: Options, *, local: bool = False
+    ) -> None:
         self._ownership = ownership
         self._scaling = scaling
         self._options = options
+        self._local = local
+        """What is deposited is this rank's own, until the ranks meet."""
         self._losses: list[tuple[Listener, Place, bool]] = []
         """Where the losses of this micro-batch went back, and whether their graph was kept."""
 
@@ -84,7 +89,9 @@ class Telling:
             weight = Weight("sum", items=None if items is None else round(items))
             for listener, at, retain in self._losses:
                 cells, scaler = listener.cells(got), self._scaler(listener)
-                listener.hear(Backward(at, cells, weight, scaler, retain_graph=retain))
+                listener.hear(
+                    Backward(at, cells, weight, scaler, local=self._local, retain_graph=retain)
+                )
         self._losses.clear()
 
     def taken_up(self, parameters: Iterable[Tensor]) -> None:
@@ -93,11 +100,26 @@ class Telling:
             self._losses.append((listener, listener.here(), False))
         self.deposited(parameters, None)
 
+    def met(self, sums: Sequence[Tensor], held: Collection[Tensor]) -> None:
+        """The ranks have added up their sums. What others alone have deposited is a deposit too."""
+        self.taken_up([p for p in sums if p not in held])
+        for listener in listeners:
+            listener.hear(Sync(listener.here(), listener.cells(sums)))
+
     def spent_at_once(self, moved: Sequence[Tensor], *, retain_graph: bool) -> None:
         """Every gradient was spent as it arrived."""
         self.walked_back(retain_graph=retain_graph)
         self.deposited(moved, None)
         self.spent(moved, 1.0)
+
+    def spends(self, sums: Iterable[tuple[Tensor, Tensor]], factor: float) -> None:
+        """The optimizers are about to step from these sums, each times the factor."""
+        measuring = [listener for listener in listeners if listener.measures]
+        totals = list(sums) if measuring else []
+        for listener in measuring:
+            for optimizer in self._ownership.optimizers:
+                own = set(map(id, _parameters(optimizer)))
+                listener.spends(optimizer, {p: t for p, t in totals if id(p) in own}, factor)
 
     def spent(self, sums: Iterable[Tensor], factor: float) -> None:
         """The optimizers have stepped, each from its part of the sums."""

@@ -1,0 +1,21 @@
+"""What a Stepper promises within one process, it keeps on many ranks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.engine.ranks.cases import stories
+from tests.engine.ranks.launching import run_set
+
+
+@pytest.fixture(scope="module", params=[3])
+def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return run_set("stories", request.param, tmp_path_factory)
+
+
+@pytest.mark.parametrize("story", stories(2))
+def test_it_is_so_that(story: str, told: list[dict[str, Any]]) -> None:
+    for rank, each in enumerate(told):
+        assert each[story] is None, f"on rank {rank}: {each[story]}"
