@@ -14,6 +14,7 @@ from benchmarks import (
     bench_ledger,
     bench_ranks,
     bench_recording,
+    bench_report,
     bench_startup,
     bench_stepper,
 )
@@ -25,6 +26,7 @@ if __name__ == "__main__":
         bench_check,
         bench_ledger,
         bench_recording,
+        bench_report,
         bench_stepper,
         bench_ranks,
         bench_audit,

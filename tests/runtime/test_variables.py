@@ -6,7 +6,7 @@ import weakref
 from types import FrameType
 from typing import Any
 
-from gradledger.runtime.variables import variables
+from gradledger.runtime.variables import spelled, variables
 
 
 class Thing:
@@ -77,3 +77,42 @@ def test_a_traced_frame_keeps_its_variables() -> None:
         assert traced() == 2
     finally:
         sys.settrace(before)
+
+
+class Round:
+    """What a framework puts round an optimizer."""
+
+    def __init__(self, optimizer: object) -> None:
+        self._optimizer = optimizer
+
+    def step(self) -> None: ...
+    def zero_grad(self) -> None: ...
+
+
+class Trainer:
+    """Something that has an optimizer and is none."""
+
+    def __init__(self, optimizer: object) -> None:
+        self.optimizer = optimizer
+
+    def step(self) -> None: ...
+
+
+def spell(wanted: object, **variables: object) -> str:
+    names: dict[str, object] = {"here": here, **variables}
+    exec("frame = here()", names)
+    frame = names.pop("frame")
+    assert isinstance(frame, FrameType)
+    return spelled(wanted, [frame])
+
+
+def test_it_is_called_by_the_variable_or_the_attribute_that_holds_it() -> None:
+    thing = Thing()
+    assert spell(thing, opt=thing) == "opt"
+    assert spell(thing, trainer=Trainer(thing)) == "trainer.optimizer"
+    assert spell(thing, other=Thing()) == ""
+
+
+def test_an_optimizer_in_another_is_called_what_that_one_is() -> None:
+    thing = Thing()
+    assert spell(thing, opt_g=Round(thing)) == "opt_g"

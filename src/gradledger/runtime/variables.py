@@ -25,6 +25,12 @@ def variables(frame: FrameType) -> dict[str, object]:
     return found
 
 
+def _is_round(value: object, name: str) -> bool:
+    """Is it an optimizer that stands round another? A program knows the outer one."""
+    kind = type(value)
+    return name.strip("_") == "optimizer" and hasattr(kind, "step") and hasattr(kind, "zero_grad")
+
+
 def spelled(wanted: object, frames: Iterable[FrameType]) -> str:
     """The variable or attribute of these frames that holds it, where that can be told."""
     for frame in frames:
@@ -35,5 +41,5 @@ def spelled(wanted: object, frames: Iterable[FrameType]) -> str:
             if type(attributes) is dict and not issubclass(type(value), ModuleType):
                 for name, part in list(attributes.items()):
                     if part is wanted:
-                        return f"{variable}.{name}"
+                        return variable if _is_round(value, name) else f"{variable}.{name}"
     return ""
