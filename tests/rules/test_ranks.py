@@ -58,6 +58,18 @@ def test_trouble_on_any_rank_is_told() -> None:
     assert merged(theirs, {}, 2).trouble == "a bug; nothing was heard from rank 1"
 
 
+def test_ranks_that_did_not_come_to_their_end_are_named_with_the_reason() -> None:
+    others = {
+        1: said()._replace(end="died", whole=False),
+        2: said()._replace(end="received SIGTERM"),
+        3: said(),
+    }
+    own = said()._replace(end="received SIGTERM")
+    assert merged(own, others, 4).trouble == (
+        "rank 1 died (read up to step 2); rank 0, 2 received SIGTERM"
+    )
+
+
 # Replicas that differ ------------------------------------------------------------------------
 
 
@@ -75,3 +87,9 @@ def test_replicas_that_look_different_have_diverged_at_the_first_such_step() -> 
 def test_a_rank_that_stopped_early_is_compared_as_far_as_it_came() -> None:
     assert merged(said(prints=[SAME, SAME]), {1: said(prints=[SAME])}, 2).findings == ()
     assert merged(said(prints=[SAME, SAME]), {1: said()}, 2).findings == ()
+
+
+def test_those_that_went_on_are_compared_with_each_other() -> None:
+    others = {1: said(prints=[SAME]), 2: said(prints=[SAME, OTHER])}
+    (finding,) = merged(said(prints=[SAME, SAME]), others, 3).findings
+    assert (finding.rule, finding.cells) == ("GL803", frozenset({"model.bias"}))

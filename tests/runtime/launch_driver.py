@@ -24,4 +24,5 @@ class Onlooker:
 
 if __name__ == "__main__":
     module = sys.argv[1] == "-m"
-    sys.exit(launch(find_target(sys.argv[1 + module :], module=module), Onlooker()))
+    target = find_target(sys.argv[1 + module :], module=module)
+    sys.exit(launch(target, Onlooker(), at_sigterm="AT_SIGTERM" in os.environ))

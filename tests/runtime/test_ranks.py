@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,75 @@ def test_launches_do_not_hear_each_other() -> None:
     first = Ranks(0, 2, "launch")
     first.arrive()
     assert first.gather(patience=0) == {}
+
+
+def gone(tmp_path: Path, rank: int) -> None:
+    """The process of this rank has ended, and nobody has asked yet how."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    _ZOMBIES.append(process)
+    (pid,) = tmp_path.glob(f"*/{rank}.pid")
+    pid.write_text(str(process.pid))
+
+
+_ZOMBIES: list[subprocess.Popen[bytes]] = []
+
+
+@pytest.fixture(autouse=True)
+def _buried() -> Iterator[None]:
+    yield
+    while _ZOMBIES:
+        with _ZOMBIES.pop():
+            pass
+
+
+def test_what_a_rank_noted_is_heard_when_it_has_died(tmp_path: Path) -> None:
+    first, second = Ranks(0, 2, "launch"), Ranks(1, 2, "launch")
+    first.arrive()
+    second.arrive()
+    second.note(said(REUSED, prints=[SAME]))
+    gone(tmp_path, 1)
+    expected = said(REUSED, prints=[SAME])._replace(end="died", whole=False)
+    assert first.gather(patience=600) == {1: expected}
+    assert left(tmp_path) == []
+
+
+def test_what_a_rank_noted_is_heard_when_it_does_not_end() -> None:
+    first, second = Ranks(0, 2, "launch"), Ranks(1, 2, "launch")
+    first.arrive()
+    second.arrive()
+    second.note(said(REUSED))
+    assert first.gather(patience=0)[1].end == "had not ended"
+
+
+def test_what_a_rank_leaves_counts_more_than_what_it_noted() -> None:
+    first, second = Ranks(0, 2, "launch"), Ranks(1, 2, "launch")
+    first.arrive()
+    second.arrive()
+    second.note(said(REUSED))
+    second.leave(said(REUSED, LEFT_OVER))
+    assert first.gather() == {1: said(REUSED, LEFT_OVER)}
+
+
+def test_the_first_rank_that_lives_speaks(tmp_path: Path) -> None:
+    ranks = [Ranks(rank, 3, "launch") for rank in range(3)]
+    for rank in ranks:
+        rank.arrive()
+    assert [rank.speaks() for rank in ranks] == [True, False, False]
+    gone(tmp_path, 0)
+    assert [rank.speaks() for rank in ranks[1:]] == [True, False]
+    gone(tmp_path, 1)
+    assert ranks[2].speaks()
+
+
+def test_nobody_speaks_when_the_verdict_is_out_or_is_another_machines() -> None:
+    first, second = Ranks(0, 2, "launch"), Ranks(1, 2, "launch")
+    second.arrive()
+    assert not second.speaks()
+    first.arrive()
+    first.gather(patience=0)
+    assert not second.speaks()
+    second.leave(said())  # too late, and no mistake
 
 
 @pytest.mark.parametrize("kind", ["writable by all", "a link", "a file"])

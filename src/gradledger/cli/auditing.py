@@ -15,7 +15,8 @@ from gradledger.errors import GradledgerError
 from gradledger.ledger.verdict import Verdict
 from gradledger.recording.paths import rank_path
 from gradledger.rules.ranks import Testimony, merged
-from gradledger.runtime.ranks import Ranks
+from gradledger.runtime.ranks import HASTE, PATIENCE, Ranks
+from gradledger.runtime.termination import Terminated
 
 if TYPE_CHECKING:
     from gradledger.cli.panel.live import Live
@@ -61,6 +62,11 @@ class Auditing:
 
             self._live = Live(subject, kept=kept, every=sample or 1)
 
+    @property
+    def among_ranks(self) -> bool:
+        """Is this one of several?"""
+        return self._ranks is not None
+
     def begin(self) -> None:
         """Opens the books. Where that can't be done the script goes on, and is told nothing."""
         from gradledger.runtime.audit import Audit
@@ -79,6 +85,10 @@ class Auditing:
                 self._say_of_live(self._live.begin(audit))
             self._audit = audit.__enter__()
             audit.stays_open_at_exit()
+            if self._ranks is not None:
+                from gradledger.runtime.notes import Notes
+
+                Notes(audit, self._ranks, self._subject)
         except GradledgerError as error:
             self._end_live()
             self._blind = True
@@ -95,7 +105,7 @@ class Auditing:
             return FAILED if self._fail_on else 0
         try:
             verdict = self._close(error)
-            if verdict is None:  # rank 0 speaks for all
+            if verdict is None:  # another rank speaks for all
                 return 0
             with self._as_before():
                 self._deliver(verdict)
@@ -125,11 +135,18 @@ class Auditing:
             self._audit.__exit__(type(error) if error is not None else None, error, trace)
             verdict, fingerprints = self._audit.verdict(self._subject), self._audit.fingerprints
         if self._ranks is not None and self._audit is not None:
-            testimony = Testimony(verdict, fingerprints)
-            if self._ranks.rank:
+            testimony = Testimony(verdict, fingerprints, _end(error))
+            if not self._ranks.speaks():
                 self._ranks.leave(testimony)
                 return None
-            verdict = merged(testimony, self._ranks.gather(), self._ranks.world)
+            patience = PATIENCE if error is None else HASTE
+            others = self._ranks.gather(patience)
+            if self._audit.recording is not None:
+                from gradledger.cli.lost_ranks import with_recordings
+
+                own = self._audit.recording
+                others = with_recordings(others, own=own, patience=patience)
+            verdict = merged(testimony, others, self._ranks.world, rank=self._ranks.rank)
         kept = tuple(found for found in verdict.findings if found.rule in self._kept)
         return verdict._replace(findings=kept)
 
@@ -195,6 +212,21 @@ class Auditing:
             sys.path[:] = path
             if there is not None:
                 os.chdir(there)
+
+
+def _end(error: BaseException | None) -> str:
+    """What became of a rank."""
+    match error:
+        case None:
+            return ""
+        case Terminated():
+            return "received SIGTERM"
+        case SystemExit():
+            return f"left with status {error.code!r}"
+    said = str(error).partition("\n")[0]
+    if "by peer" in said:  # what gloo says, after a while, of one that has died
+        return "lost touch with another"
+    return ": ".join(filter(None, (f"died of {type(error).__name__}", said)))
 
 
 def _had_children() -> bool:

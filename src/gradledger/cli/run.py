@@ -118,7 +118,7 @@ def run(args: argparse.Namespace) -> Callable[[], int]:
 
     def start() -> int:
         try:
-            return launch(target, auditing)
+            return launch(target, auditing, at_sigterm=auditing.among_ranks)
         except TargetError as error:
             print(f"gradledger: {error}", file=sys.stderr)
             return FAILED

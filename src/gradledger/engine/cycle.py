@@ -68,6 +68,7 @@ class Cycle:
         if self.meetings is not None:
             self.spending.across = self.meetings.across
             self.device = ownership.parameters()[0].device  # also of a rank without a loss
+            self.meetings.enrol(self.attend)
         self.closures: Closures | None = None
         """For an optimizer that evaluates the loss itself."""
         self.turn: MicroBatch | None = None
@@ -106,7 +107,7 @@ class Cycle:
             if self.meetings is not None:
                 self.meetings.stand_in()
         if self.window.full:
-            self.finish()
+            self.finish(free=True)
         return True
 
     def fail_draw(self) -> None:
@@ -120,9 +121,9 @@ class Cycle:
             self.meetings.ended = True
             while self.meetings.turns_elsewhere():
                 self._attend(self.meetings)
-        self.finish()
+        self.finish(free=True)
         while self.meetings is not None and self.meetings.windows_elsewhere():
-            self.finish(meeting=True)
+            self.finish(meeting=True, free=True)
         if self._drawn and not (self.entered or self.updates):
             warnings.warn(
                 f"the data has ended after {self._drawn} batches, and stepper.backward(loss) was "
@@ -140,6 +141,17 @@ class Cycle:
         meetings.stand_in()
         if self.window.full:
             self.finish()
+
+    def attend(self) -> None:
+        """Others end a window for which this rank has done all that it will."""
+        assert self.meetings is not None
+        turn = self.turn
+        if turn is not None and not turn.complete:
+            self.withdraw()
+            self.window.dropped |= self.options.on_fault == "drop"
+            turn.complete = turn.torn = True
+        self.finish(meeting=True)
+        self.meetings.arrange(self.window.begun + 1)
 
     def withdraw(self) -> None:
         """Something failed: empties the cells. The micro-batch may be tried again, unless that took
@@ -283,13 +295,15 @@ class Cycle:
 
     # The end of a window ----------------------------------------------------------------------
 
-    def finish(self, *, meeting: bool = False) -> bool:
+    def finish(self, *, meeting: bool = False, free: bool = False) -> bool:
         """Ends the window: spends what it holds. Whether an update was made.
 
-        `meeting`: on many ranks, others may have something to spend where this one has not.
+        `meeting`: on many ranks, others may have something to spend where this one has not. `free`:
+        it has nothing to add.
         """
         window = self.window
         if self.meetings is not None and (window.begun or (meeting and self.meetings.apart)):
+            self.meetings.free = free
             meet(self, self.meetings)
         if window.dropped:
             self.dropped += 1

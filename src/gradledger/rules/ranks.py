@@ -23,6 +23,10 @@ class Testimony(NamedTuple):
 
     verdict: Verdict
     fingerprints: Fingerprints
+    end: str = ""
+    """What became of it, if it did not come to its end: `died of ValueError: …`."""
+    whole: bool = True
+    """It was left at the end. Else it is what was known on the way."""
 
 
 def merged(
@@ -36,6 +40,13 @@ def merged(
     lost = sorted(set(range(world)) - all_ranks.keys())
     told = {rank: t.verdict.trouble for rank, t in all_ranks.items() if t.verdict.trouble}
     troubles = [f"{words} (rank {rank})" if rank else words for rank, words in told.items()]
+    ends: dict[str, list[str]] = {}
+    for number, testimony in sorted(all_ranks.items(), key=lambda one: (one[1].whole, one[0])):
+        if end := testimony.end:
+            steps = testimony.verdict.tally.steps
+            read = "" if testimony.whole or not steps else f" (read up to step {steps:,})"
+            ends.setdefault(end + read, []).append(str(number))
+    troubles += [f"rank {', '.join(those)} {end}" for end, those in ends.items()]
     if lost:
         troubles.append(f"nothing was heard from rank {', '.join(map(str, lost))}")
     trouble = "; ".join(troubles)
@@ -60,13 +71,20 @@ def _united(all_ranks: Mapping[int, Testimony]) -> Iterator[Finding]:
 
 
 def _diverged(all_ranks: Mapping[int, Testimony]) -> Iterator[Finding]:
-    """GL803, if the replicas looked different after some step."""
-    for taken in zip(*(t.fingerprints for t in all_ranks.values()), strict=False):
-        at, step, prints = taken[0]
-        if any(other[1] != step for other in taken):
-            return
+    """GL803, if the replicas looked different after some step.
+
+    A rank that has died took fewer fingerprints: the others are compared without it from then on.
+    """
+    by_step: dict[int, list[tuple[Place, Mapping[str, int]]]] = {}
+    for _, testimony in sorted(all_ranks.items()):
+        for at, step, prints in testimony.fingerprints:
+            by_step.setdefault(step, []).append((at, prints))
+    for _, ((at, prints), *others) in sorted(by_step.items()):
         differ = {
-            name for name, value in prints.items() for other in taken if other[2].get(name) != value
+            name
+            for name, value in prints.items()
+            for _, other in others
+            if other.get(name) != value
         }
         if differ:
             for rule, breach in judge(Page(), Compare(at, frozenset(differ), equal=False)):

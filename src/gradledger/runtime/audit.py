@@ -234,18 +234,19 @@ class Audit:
     def verdict(self, subject: str) -> Verdict:
         """All that there is to say."""
         journal = self.journal
-        paths = {place.path for finding in self.findings for place in finding.places}
-        paths |= {at.path for at, _, _ in self.fingerprints}
-        return Verdict(
-            subject,
-            self.findings,
-            self.tally,
-            journal.parameters,
-            self._book.occurrences,
-            {path: journal.places.source(path).text for path in paths},
-            (self._ended or monotonic()) - self._started,
-            trouble=in_words(journal.failure),
-        )
+        with journal.entering:  # another thread may be at work
+            paths = {place.path for finding in self.findings for place in finding.places}
+            paths |= {at.path for at, _, _ in self.fingerprints}
+            return Verdict(
+                subject,
+                self.findings,
+                self.tally,
+                journal.parameters,
+                self._book.occurrences,
+                {path: journal.places.source(path).text for path in paths},
+                (self._ended or monotonic()) - self._started,
+                trouble=in_words(journal.failure),
+            )
 
 
 def audit(

@@ -10,6 +10,8 @@ import sys
 import threading
 from typing import Protocol
 
+from gradledger.runtime.termination import Terminated, before_termination
+
 
 class Auditor(Protocol):
     """Somebody who watches a program and says something at its end."""
@@ -31,8 +33,9 @@ class Ending:
     calls the first one last. A forked child has its own end, which is none of our business.
     """
 
-    def __init__(self, auditor: Auditor) -> None:
+    def __init__(self, auditor: Auditor, *, at_sigterm: bool = False) -> None:
         self._auditor: Auditor | None = auditor
+        self._at_sigterm = at_sigterm
         self._process = os.getpid()
         self._passed = False
         self._error: BaseException | None = None
@@ -43,6 +46,8 @@ class Ending:
         """The program has imported torch."""
         if self._auditor is not None and self._at_home:
             self._auditor.begin()
+            if self._at_sigterm:
+                before_termination(self._terminated)
 
     def exited(self, code: object) -> None:
         """The program came to its end, or called `sys.exit` with this code."""
@@ -73,6 +78,15 @@ class Ending:
             _leave(status)
         if interrupted:
             _remind_of_the_interrupt()
+
+    def _terminated(self) -> bool:
+        """SIGTERM would end the program. Not in the middle of a verdict: that ends it anyway."""
+        if self._auditor is None:
+            return False
+        if not self._passed:
+            self._error = self._error or Terminated()
+        self._conclude()
+        return True
 
     def _conclude(self) -> int:
         """The status to leave with instead of the program's, or 0."""

@@ -20,14 +20,14 @@ from gradledger.runtime.targets import Target
 _HERE = os.path.dirname(__file__)
 
 
-def launch(target: Target, auditor: Auditor) -> int:
+def launch(target: Target, auditor: Auditor, *, at_sigterm: bool = False) -> int:
     """Runs the target in this process, for which this is the last thing to do.
 
     Returns 0 where the program came to its end, and raises whatever else ended it. TargetError
-    means that nothing was run.
+    means that nothing was run. `at_sigterm`: the auditor has a turn before that signal ends it.
     """
     main = _become(target)
-    ending = Ending(auditor)
+    ending = Ending(auditor, at_sigterm=at_sigterm)
     when_imported("torch", ending.begin)
     first = target.code or _runs_modules().__code__
     try:

@@ -7,23 +7,20 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import stat
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any
 
-from gradledger.ledger.findings import Evidence, Finding
-from gradledger.ledger.places import Place
-from gradledger.ledger.tally import Tally
-from gradledger.ledger.verdict import Verdict
 from gradledger.rules.ranks import Testimony
+from gradledger.runtime.testimonies import decoded, encoded
 
 PATIENCE = 60.0
 """Seconds that rank 0 waits for the others, once it is done itself."""
+HASTE = 5.0
+"""The same for a rank that died: others may wait for it, and torchrun soon ends them all."""
 
 
 class Ranks:
@@ -54,15 +51,32 @@ class Ranks:
         self._folder.mkdir(mode=0o700, exist_ok=True)
         self._is_ours()
         # An earlier launch with the same address may have been killed before it tidied up.
-        (self._folder / f"{self.rank}.json").unlink(missing_ok=True)
+        for name in (f"{self.rank}.json", f"{self.rank}.noted.json"):
+            (self._folder / name).unlink(missing_ok=True)
         self._write(f"{self.rank}.pid", str(os.getpid()))
+
+    def note(self, testimony: Testimony) -> None:
+        """Leave what this rank would have to say if it died now."""
+        with contextlib.suppress(OSError):  # the disk is full, say, and later it is not
+            self._write(f"{self.rank}.noted.json", encoded(testimony))
 
     def leave(self, testimony: Testimony) -> None:
         """Leave what this rank has to say."""
-        self._write(f"{self.rank}.json", _encoded(testimony))
+        with contextlib.suppress(FileNotFoundError):  # the verdict is out, and the folder gone
+            self._write(f"{self.rank}.json", encoded(testimony))
+
+    def speaks(self) -> bool:
+        """Is the verdict this rank's? It is rank 0's, or the next one's that has survived it."""
+        if self.rank == 0:
+            return True
+        here = (self._folder / "0.pid").exists()  # else on another machine, or done
+        return here and not any(map(self._lives, range(self.rank)))
 
     def gather(self, patience: float = PATIENCE) -> dict[int, Testimony]:
-        """What the other ranks have to say; without those that died or are on other machines."""
+        """What the other ranks have to say; what they have noted, where they died or go on.
+
+        Nothing of those on other machines.
+        """
         found: dict[int, Testimony] = {}
         deadline = monotonic() + patience
         while True:
@@ -70,10 +84,16 @@ class Ranks:
             living = {rank for rank in self._missing(found) if self._lives(rank)}
             for rank in self._missing(found):
                 with contextlib.suppress(FileNotFoundError):
-                    found[rank] = _decoded((self._folder / f"{rank}.json").read_text("utf-8"))
-            if not living.difference(found) or monotonic() > deadline:
+                    found[rank] = decoded((self._folder / f"{rank}.json").read_text("utf-8"))
+            living.difference_update(found)
+            if not living or monotonic() > deadline:
                 break
             sleep(0.05)
+        for rank in self._missing(found):
+            with contextlib.suppress(FileNotFoundError):
+                noted = decoded((self._folder / f"{rank}.noted.json").read_text("utf-8"))
+                end = "had not ended" if rank in living else "died"
+                found[rank] = noted._replace(end=end, whole=False)
         with contextlib.suppress(OSError):
             for file in self._folder.iterdir():
                 file.unlink()
@@ -85,10 +105,16 @@ class Ranks:
 
     def _lives(self, rank: int) -> bool:
         try:
-            os.kill(int((self._folder / f"{rank}.pid").read_text("utf-8")), 0)
+            process = int((self._folder / f"{rank}.pid").read_text("utf-8"))
+            os.kill(process, 0)
         except (OSError, ValueError):
             return False
-        return True
+        try:
+            state = Path(f"/proc/{process}/stat").read_text("utf-8", "replace")
+        except OSError:  # no Linux
+            return True
+        # Dead, and torchrun does not know it yet: it waits for us.
+        return state.rpartition(")")[2].split()[:1] != ["Z"]
 
     def _is_ours(self) -> None:
         """Nobody else may have made the folder, or be able to write there."""
@@ -101,64 +127,6 @@ class Ranks:
         draft = self._folder / f".{name}"
         draft.write_text(text, encoding="utf-8")
         draft.replace(self._folder / name)
-
-
-# In a file -----------------------------------------------------------------------------------
-
-
-def _encoded(testimony: Testimony) -> str:
-    verdict = testimony.verdict
-    return json.dumps(
-        {
-            "subject": verdict.subject,
-            "findings": [_told(finding) for finding in verdict.findings],
-            "tally": list(verdict.tally),
-            "sources": dict(verdict.sources),
-            "trouble": verdict.trouble,
-            "fingerprints": [[_spot(at), n, dict(p)] for at, n, p in testimony.fingerprints],
-        }
-    )
-
-
-def _decoded(text: str) -> Testimony:
-    told = json.loads(text)
-    verdict = Verdict(
-        told["subject"],
-        tuple(map(_finding, told["findings"])),
-        Tally(*told["tally"]),
-        sources=told["sources"],
-        trouble=told["trouble"],
-    )
-    return Testimony(verdict, [(_place(at), n, prints) for at, n, prints in told["fingerprints"]])
-
-
-def _told(finding: Finding) -> dict[str, Any]:
-    evidence = [[e.what, None if e.at is None else _spot(e.at), e.note] for e in finding.evidence]
-    return {
-        "rule": finding.rule,
-        "at": _spot(finding.at),
-        "detail": finding.detail,
-        "evidence": evidence,
-        "cells": sorted(finding.cells),
-        "count": finding.count,
-    }
-
-
-def _finding(told: Mapping[str, Any]) -> Finding:
-    evidence = tuple(
-        Evidence(what, None if at is None else _place(at), note)
-        for what, at, note in told["evidence"]
-    )
-    at, cells = _place(told["at"]), frozenset(told["cells"])
-    return Finding(told["rule"], at, told["detail"], "observed", evidence, cells, told["count"])
-
-
-def _spot(place: Place) -> list[Any]:
-    return [place.path, place.line, place.column]
-
-
-def _place(spot: list[Any]) -> Place:
-    return Place(*spot)
 
 
 def _owner(status: os.stat_result | None = None) -> int:

@@ -142,10 +142,18 @@ def stories(ranks: int) -> dict[str, Callable[[], Any]]:
     return found
 
 
+def two_nets(ranks: int) -> dict[str, Callable[[], Any]]:
+    """Programs with two Steppers."""
+    from tests.engine.ranks.two_nets import STORIES
+
+    return {story.__name__: story for story in STORIES}
+
+
 SETS: dict[str, Callable[[int], dict[str, Callable[[], Any]]]] = {
     "replicas": replicas,
     "shards": shards,
     "stories": stories,
+    "two nets": two_nets,
     "random replicas": random_replicas,
     "random shards": random_shards,
 }

@@ -271,6 +271,16 @@ def buffers_of_a_rank_without_data_stay(spread: Spread) -> None:
         assert int(inner[1].num_batches_tracked) == 2 * len(data)
 
 
+def where_nobody_has_data_there_is_no_update(spread: Spread) -> None:
+    model = spread(net())
+    stepper = Stepper(model, SGD(model.parameters(), 0.1), accumulate=2)
+    for _ in range(2):
+        assert list(stepper.over([])) == []
+    assert not stepper.flush()
+    assert (stepper.updates, stepper.epoch) == (0, 2)
+    close(model, net())
+
+
 def a_stepper_that_is_resumed_goes_on_bit_for_bit(spread: Spread) -> None:
     """From the middle of a window, under DDP; between windows, under FSDP2."""
     sizes = (2, 3, 1, 4, 2, 5, 3)
@@ -431,6 +441,21 @@ def two_nets_do_not_leak() -> None:
     close(b, theirs[1])
 
 
+def buffers_are_those_of_rank_0_however_many_forwards_a_rank_has() -> None:
+    inner = Layers(nn.Linear(5, 4), nn.BatchNorm1d(4), nn.Linear(4, 3)).double()
+    model = replicate(inner)
+    stepper = Stepper(model, SGD(model.parameters(), 0.1), accumulate=2)
+    for x, y in stepper.over(mine(*[3] * (2 * dist.get_rank() + 1))):
+        loss = (model(x) - model(-x) - y).square().mean()
+        stepper.backward(loss, items=len(y))
+    same(model)
+    found = torch.cat([b.flatten().double() for b in inner.buffers()])
+    expected = found.clone()
+    dist.broadcast(expected, 0)
+    assert torch.equal(found, expected)
+    assert int(inner[1].num_batches_tracked) == 2  # rank 0 has one micro-batch
+
+
 def a_plain_loop_after_it_still_averages() -> None:
     ours = net()
     model = replicate(ours)
@@ -531,6 +556,7 @@ BOTH = [
     items_on_one_rank_only_raise_on_all,
     schedulers_and_norms_are_those_of_the_big_batch,
     buffers_of_a_rank_without_data_stay,
+    where_nobody_has_data_there_is_no_update,
     a_stepper_that_is_resumed_goes_on_bit_for_bit,
 ]
 REPLICAS = [
@@ -538,6 +564,7 @@ REPLICAS = [
     sums_of_bf16_are_kept_in_float32,
     memory_that_runs_out_on_one_rank_changes_nothing,
     two_nets_do_not_leak,
+    buffers_are_those_of_rank_0_however_many_forwards_a_rank_has,
     a_plain_loop_after_it_still_averages,
     a_forward_past_ddp_is_exact_all_the_same,
     data_that_is_longer_than_it_says_is_told,

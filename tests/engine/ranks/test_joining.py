@@ -56,6 +56,20 @@ def and_one_more() -> tuple[nn.Module, Optimizer]:
     return model, SGD([*model.parameters(), nn.Parameter(torch.ones(1))], 0.1)
 
 
+def frozen_late() -> tuple[nn.Module, Optimizer]:
+    model = DDP(net())
+    model.module[0].requires_grad_(False)
+    return with_optimizer(model)
+
+
+def unfrozen_late() -> tuple[nn.Module, Optimizer]:
+    inner = net()
+    inner[0].requires_grad_(False)
+    model = DDP(inner)
+    inner[0].requires_grad_(True)
+    return with_optimizer(model)
+
+
 def sharded() -> Any:
     return fully_shard(net())
 
@@ -89,6 +103,8 @@ SPARSE = Layers(nn.Embedding(5, 3, sparse=True))
         (lambda: with_optimizer(nn.Sequential(DDP(net()))), {}, "itself"),
         (half_of_it, {}, "no optimizer of this Stepper holds 2"),
         (and_one_more, {}, "not in the DistributedDataParallel"),
+        (frozen_late, {}, "frozen or unfrozen after"),
+        (unfrozen_late, {}, "frozen or unfrozen after"),
         (lambda: with_optimizer(DDP(net()), LBFGS), {}, "within one process"),
         (lambda: with_optimizer(DDP(net())), {"release": "eager"}, "before the ranks"),
         (lambda: with_optimizer(sharded()), {"release": "eager"}, "before the ranks"),
@@ -111,6 +127,17 @@ def test_a_norm_that_communicates_is_refused() -> None:
         p.requires_grad_(False)
     with pytest.raises(OptionError, match="norm is a SyncBatchNorm"):
         Stepper(model, SGD(model.parameters(), 0.1))
+
+
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_what_is_frozen_while_it_trains_is_told(accumulate: int) -> None:
+    model = DDP(net())
+    stepper = Stepper(model, SGD(model.parameters(), 0.1), accumulate=accumulate)
+    first, second = micro_batches(2, 2)
+    stepper.backward(mse(model, first), items=2)
+    model.module[0].requires_grad_(False)
+    with pytest.raises(MisuseError, match="Make it anew"):
+        stepper.backward(mse(model, second), items=2)
 
 
 def test_one_rank_is_as_good_as_many() -> None:

@@ -15,8 +15,8 @@ from tests.engine.ranks.sharing import ACCUMULATE, RANKS, SAVED, data, left
 
 @pytest.fixture(scope="module", params=["replicas", "shards"])
 def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Saved on three ranks, and resumed on three and on two: what each rank has in the end."""
-    launches = (("whole", RANKS), ("resumed", RANKS), ("resumed", 2))
+    """Saved on three ranks, and resumed on three, two and four: what each has in the end."""
+    launches = (("whole", RANKS), ("resumed", RANKS), ("resumed", 2), ("resumed", 4))
     with once(f"sharing {request.param}", tmp_path_factory) as (folder, first):
         if first:
             for _, ranks in launches:
@@ -41,16 +41,19 @@ def test_the_run_that_saved_makes_the_updates_of_the_big_batches(runs: Any) -> N
         assert_same(found["weights"], list(model.parameters()))
 
 
-def test_on_another_number_of_ranks_the_window_goes_on_with_what_is_left(runs: Any) -> None:
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_on_another_number_of_ranks_the_window_goes_on_with_what_is_left(
+    ranks: int, runs: Any
+) -> None:
     first = [batch for rank in range(RANKS) for batch in data(rank)[:ACCUMULATE]]
     begun = [batch for rank in range(RANKS) for batch in data(rank)[ACCUMULATE:SAVED]]
-    missing, rest = 2 * ACCUMULATE - SAVED, left(2)
+    missing, rest = 2 * ACCUMULATE - SAVED, left(ranks)
     second = begun + [batch for mine in rest for batch in mine[:missing]]
     third = [batch for mine in rest for batch in mine[missing:]]
     model = net()
     optimizer = AdamW(model.parameters(), 0.01, eps=1e-3)
     big_batches(model, optimizer, [first, second, third], clip_norm=0.5)
-    for found in runs["resumed", 2]:
+    for found in runs["resumed", ranks]:
         assert_same(found["weights"], list(model.parameters()))
         assert found["updates"] == 3
-        assert_equal(found["weights"], runs["resumed", 2][0]["weights"])
+        assert_equal(found["weights"], runs["resumed", ranks][0]["weights"])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.engine.ranks.cases import stories
+from tests.engine.ranks.cases import stories, two_nets
 from tests.engine.ranks.launching import run_set
 
 
@@ -18,4 +18,15 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 @pytest.mark.parametrize("story", stories(2))
 def test_it_is_so_that(story: str, told: list[dict[str, Any]]) -> None:
     for rank, each in enumerate(told):
+        assert each[story] is None, f"on rank {rank}: {each[story]}"
+
+
+@pytest.fixture(scope="module", params=[2, 3])
+def told_of_two(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return run_set("two nets", request.param, tmp_path_factory)
+
+
+@pytest.mark.parametrize("story", two_nets(2))
+def test_two_nets_stay_exact_or_all_are_told(story: str, told_of_two: list[dict[str, Any]]) -> None:
+    for rank, each in enumerate(told_of_two):
         assert each[story] is None, f"on rank {rank}: {each[story]}"

@@ -105,6 +105,12 @@ def _why_not_with(model: DistributedDataParallel, optimizers: Sequence[Optimizer
         if p.requires_grad
     }
     names = {id(p): name for name, p in model.module.named_parameters()}
+    logged: Any = model
+    if logged._get_ddp_logging_data()["num_parameter_tensors"] != len(reduced):
+        yield (
+            "parameters were frozen or unfrozen after DistributedDataParallel(model), which takes "
+            "note of them only then: it would wait for the wrong ones. Do that before."
+        )
     if missing := [names[i] for i in reduced - owned]:
         yield (
             f"no optimizer of this Stepper holds {missing[0]}, and DDP waits for the gradients of "

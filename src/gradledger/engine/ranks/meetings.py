@@ -36,6 +36,13 @@ class Meetings(ABC):
         self._shared: dict[Tensor, Tensor] = {}
         self.cause = ""
         """What made this rank give up the last window, in words."""
+        self.free = False
+        """This rank has nothing to add, and may go to another Stepper's meeting first."""
+
+    def enrol(self, attend: Callable[[], None]) -> None:
+        """`attend` takes part in a meeting that only others have come for."""
+        # Of use only where ranks may be at different ones.
+        return
 
     def begin_pass(self) -> None:
         """Data is there again."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
+from weakref import finalize
 
 import torch
 from torch import Tensor
@@ -31,6 +32,7 @@ class Replicas:
         self._model = model
         self._wire = wire_of(model)
         self.parameters = replicated(model)
+        _forwards_without_buffers(model, self)
         self._settle_buckets()
 
     def _settle_buckets(self) -> None:
@@ -46,6 +48,16 @@ class Replicas:
                 self.attend(Round(self.parameters, {}, 0.0, lambda reached: None))
             for p, grad in zip(self.parameters, held, strict=True):
                 p.grad = grad
+
+    def share_buffers(self) -> None:
+        """Those of rank 0 for all: at the end of a window, where each rank comes once.
+
+        DDP would do it in a forward, and a rank may have none, or several.
+        """
+        model: Any = self._model
+        model.require_forward_param_sync = True
+        if model.will_sync_module_buffers():
+            model._sync_buffers()
 
     def arrange(self, *, meeting: bool) -> None:
         """Before a forward: whether its backward is one in which the ranks meet."""
@@ -88,7 +100,7 @@ class Replicas:
     def _forward_of_nothing(self) -> Tensor:
         """A forward for DDP's bookkeeping, in which the module itself is not called."""
         model: Any = self._model
-        model.require_backward_grad_sync = True
+        model.require_backward_grad_sync, model.require_forward_param_sync = True, False
         model._run_ddp_forward = lambda: torch.stack([_nothing(p) for p in self.parameters]).sum()
         try:
             output: Tensor = model.forward()
@@ -175,6 +187,15 @@ class _Nobody:
 
 
 _NOBODY = _Nobody()
+
+
+def _forwards_without_buffers(model: DistributedDataParallel, owner: object) -> None:
+    """As long as the owner is there, no forward exchanges buffers."""
+
+    def before(model: Any, args: object) -> None:
+        model.require_forward_param_sync = False
+
+    finalize(owner, model.register_forward_pre_hook(before).remove)
 
 
 def replicated(model: DistributedDataParallel) -> list[Tensor]:

@@ -58,7 +58,7 @@ class Table:
         self.rank = dist.get_rank(group)
         self.size = len(ranks)
         self._group = dist.new_group(
-            ranks, _timeout(group), backend="gloo", use_local_synchronization=True
+            ranks, timeout_of(group), backend="gloo", use_local_synchronization=True
         )
         self._said: tuple[Tensor, dist.Work] | None = None
         self._counted: tuple[Tensor, dist.Work] | None = None
@@ -109,7 +109,7 @@ class Table:
         return self.gather(answer)
 
 
-def _timeout(group: dist.ProcessGroup) -> timedelta | None:
+def timeout_of(group: dist.ProcessGroup) -> timedelta | None:
     """How long the group's own collectives wait: whoever has shortened that means ours, too."""
     try:
         device = group._device_types[0]

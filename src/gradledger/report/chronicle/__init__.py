@@ -1,7 +1,8 @@
 """What happened in a run, in turns: what every report of a recording is made of.
 
-`told` replays a recording through the ledger, without torch. The rest is the story's shape
-(`story`), in words (`weighing`), window by window (`windows`), and rank beside rank (`ranks`).
+`told` replays a recording through the ledger, without torch; `glimpse` only looks into it. The rest
+is the story's shape (`story`), in words (`weighing`), window by window (`windows`), and rank beside
+rank (`ranks`).
 """
 
 from gradledger.report.chronicle.ranks import Difference, differences, together
@@ -17,7 +18,7 @@ from gradledger.report.chronicle.story import (
     Pin,
     Spending,
 )
-from gradledger.report.chronicle.telling import told
+from gradledger.report.chronicle.telling import glimpse, told
 from gradledger.report.chronicle.weighing import weighed
 from gradledger.report.chronicle.windows import Used, Window, windows
 
@@ -36,6 +37,7 @@ __all__ = [
     "Used",
     "Window",
     "differences",
+    "glimpse",
     "together",
     "told",
     "weighed",

@@ -41,6 +41,7 @@ from gradledger.report.chronicle.story import (
 from gradledger.report.counts import counted
 from gradledger.rules import YIELDS_TO
 from gradledger.rules.ordering import ordered
+from gradledger.rules.ranks import Testimony
 
 MOST = 20_000
 """Different things that may happen before it is forgotten what came of them."""
@@ -88,6 +89,19 @@ def told(recording: Recording) -> Chronicle:
         fingerprints=recording.fingerprints(),
         measures=teller.measures(recording),
     )
+
+
+def glimpse(recording: Recording) -> Testimony:
+    """What the recording says without its events: quick, however many there are."""
+    names: Names = {remark.name: remark.text for remark in recording.remarks("called")}
+    about = {remark.topic: remark.text for remark in recording.remarks("subject", "trouble")}
+    verdict = Verdict(
+        about.get("subject") or _last_part(recording.run.script),
+        tuple(spelled(one.finding, names) for one in _one_per_fault(recording.findings())),
+        sources=recording.sources(),
+        trouble=about.get("trouble", ""),
+    )
+    return Testimony(verdict, recording.fingerprints(), whole=recording.ended)
 
 
 def _one_per_fault(findings: Iterable[Noted]) -> list[Noted]:

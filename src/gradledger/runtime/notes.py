@@ -1,0 +1,39 @@
+"""What a rank would have to say if it died now, kept for the others: nobody is asked before."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+from gradledger.ledger.events import Event, Step
+from gradledger.ledger.findings import Finding
+from gradledger.ledger.places import Place
+from gradledger.rules.ranks import Testimony
+from gradledger.runtime.audit import Audit
+from gradledger.runtime.ranks import Ranks
+
+INTERVAL = 0.2
+"""Seconds between notes. A new fault is noted at once."""
+SHARE = 100
+"""Making notes takes at most one part of so many of the time."""
+
+
+class Notes:
+    """Listens to the audit of one rank."""
+
+    def __init__(self, audit: Audit, ranks: Ranks, subject: str) -> None:
+        self._audit = audit
+        self._ranks = ranks
+        self._subject = subject
+        self._known: set[tuple[str, Place]] = set()
+        self._due = 0.0
+        audit.journal.heard.append(self._hear)
+
+    def _hear(self, event: Event, findings: tuple[Finding, ...]) -> None:
+        new = {(found.rule, found.at) for found in findings} - self._known if findings else None
+        if new or (isinstance(event, Step) and monotonic() >= self._due):
+            self._known.update(new or ())
+            began = monotonic()
+            audit = self._audit
+            self._ranks.note(Testimony(audit.verdict(self._subject), audit.fingerprints))
+            ended = monotonic()
+            self._due = ended + max(INTERVAL, SHARE * (ended - began))

@@ -1,0 +1,23 @@
+"""FSDP2: gradients are reduced in the last of four micro-batches."""
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.fsdp import fully_shard
+
+dist.init_process_group("gloo")
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(4, 8), nn.Linear(8, 2))
+for part in model:
+    fully_shard(part)
+sharded = fully_shard(model)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+loss_fn = nn.MSELoss()
+
+for _ in range(6):
+    for i in range(4):
+        sharded.set_requires_gradient_sync(i == 3)
+        (loss_fn(model(torch.randn(3, 4)), torch.zeros(3, 2)) / 4).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+dist.destroy_process_group()

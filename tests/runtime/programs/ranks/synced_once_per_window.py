@@ -1,0 +1,21 @@
+"""Windows as they should be: three micro-batches under no_sync, and the fourth outside."""
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("gloo")
+torch.manual_seed(dist.get_rank())
+model = DistributedDataParallel(nn.Linear(4, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+loss_fn = nn.MSELoss()
+
+for _ in range(6):
+    for _ in range(3):
+        with model.no_sync():
+            (loss_fn(model(torch.randn(3, 4)), torch.zeros(3, 2)) / 4).backward()
+    (loss_fn(model(torch.randn(3, 4)), torch.zeros(3, 2)) / 4).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+dist.destroy_process_group()

@@ -1,0 +1,46 @@
+"""Who averages what, and when: seen under torchrun, and in the source where it can be.
+
+FSDP2 reduces where it is told to, and keeps what it has not reduced out of `.grad`: a step that
+comes too early finds nothing (GL202). To reduce each micro-batch is a choice there, for memory.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.runtime.command_line import fresh
+
+PROGRAMS = Path(__file__).parent / "programs" / "ranks"
+AUDITED = sorted(path for path in PROGRAMS.glob("*.py") if path.name != "dies.py")
+
+every = pytest.mark.parametrize("program", AUDITED, ids=lambda path: path.stem)
+
+
+def marked(program: Path, rules: str) -> set[str]:
+    """`GL801:18`, as the comments say."""
+    lines = enumerate(program.read_text().splitlines(), start=1)
+    return {f"{m[1]}:{n}" for n, line in lines if (m := re.search(f"# ({rules})$", line))}
+
+
+def found(text: str) -> set[str]:
+    return {f"{one['rule']}:{one['line']}" for one in json.loads(text)["findings"]}
+
+
+@every
+def test_torchrun_sees_the_marked_lines_and_nothing_else(program: Path, tmp_path: Path) -> None:
+    ranks = 3 if program.stem == "replicas_that_drift" else 2
+    torchrun = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(ranks))
+    run = ("-m", "gradledger", "run", "--format", "json", "--output", "verdict", str(program))
+    ended = fresh(*torchrun, *run, at=tmp_path)
+    assert ended.status == 0, ended.errors
+    assert found((tmp_path / "verdict").read_text()) == marked(program, r"GL\d+")
+
+
+@every
+def test_the_checker_sees_those_of_no_sync(program: Path, tmp_path: Path) -> None:
+    ended = fresh("-m", "gradledger", "check", "--format", "json", str(program), at=tmp_path)
+    assert found(ended.output) == marked(program, "GL80[12]")
