@@ -8,6 +8,25 @@ from __future__ import annotations
 from tests.static.programs import ONE_NET, check, correct, each, faulty, shown
 
 SILENT = {
+    "one loop over parameters goes round if the other does": """
+        def update(params, rate):
+            for param in params:
+                param.data -= rate * param.grad
+
+        def fit(net, data, params=None, rate=0.1, one=None):
+            for epoch in range(epochs):
+                for x, y in data:
+                    if one is not None:
+                        one.zero_grad()
+                    elif params is not None:
+                        for param in params:
+                            param.grad.data.zero_()
+                    criterion(net(x), y).backward()
+                    if one is None:
+                        update(params, rate)
+                    else:
+                        one.step()
+        """,
     "a list that one loop fills is emptied by the next round": """
         for epoch in range(epochs):
             losses = []
@@ -378,18 +397,17 @@ TWINS = {
     "no step behind a guard is no step for a reason": """
         import math
 
-        def train(data, net, one):
-            for batches in data:
-                for k in range(2):
-                    x, y = batches[k]
-                    one.zero_grad()  # GL201
-                    criterion(net(x), y).backward()
-                    norm = nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-                    if math.isnan(norm):  # right only
-                    if k == 0:  # wrong only
-                        print("no step")
-                    else:
-                        one.step()
+        for batches in loader:
+            for k in range(2):
+                x, y = batches[k]
+                optimizer.zero_grad()  # GL201
+                criterion(model(x), y).backward()
+                norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+                if math.isnan(norm):  # right only
+                if k == 0:  # wrong only
+                    print("no step")
+                else:
+                    optimizer.step()
         """,
     "a window has one micro-batch or more": """
         class Trainer:
@@ -480,6 +498,327 @@ TWINS = {
             one.zero_grad()  # right only
             criterion(net(x), y).backward()
             one.step()  # GL101
+        """,
+    "a class from outside need not keep what is appended": """
+        from meters import CumulativeAverage
+        losses = CumulativeAverage()  # right only
+        losses = []  # wrong only
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+            losses.append(loss)  # GL701
+        """,
+    "of what a model returns, the rest may be numbers": """
+        def fit(net, data):
+            one = torch.optim.SGD(net.parameters(), lr=0.1)
+            accuracy = 0
+            for x, y in data:
+                loss, right = net(x, y)  # right only
+                right = loss = net(x, y)  # wrong only
+                net.zero_grad()
+                loss.backward()
+                one.step()
+                accuracy += right  # GL701
+            return accuracy
+        """,
+    "a forward returns what it says": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = nn.Linear(8, 3)
+
+            def forward(self, x, y):
+                out = self.line(x)
+                loss = F.cross_entropy(out, y)
+                return loss, loss.item()  # right only
+                return loss, loss  # wrong only
+
+        net = Net()
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        total_loss = 0
+        for x, y in loader:
+            one.zero_grad()
+            loss, shown_loss = net(x, y)
+            loss.backward()
+            one.step()
+            total_loss += shown_loss  # GL701
+        """,
+    "data that begins again does not end": """
+        def again(data):
+            while True:  # right only
+                yield from data
+
+        def fit(data, n, updates):
+            done = 0
+            for i, (x, y) in enumerate(again(data)):
+                (criterion(model(x), y) / n).backward()  # GL203
+                if (i + 1) % n == 0:
+                    optimizer.step()
+                    optimizer.zero_grad()
+                    done += 1
+                if done >= updates:
+                    return
+        """,
+    "who begins only whole windows leaves none over": """
+        def fit(data, n, windows):
+            for i, (x, y) in enumerate(data):
+                window = i // n
+                if window >= windows:  # right only
+                    continue  # right only
+                (criterion(model(x), y) / n).backward()  # GL203
+                if (i + 1) % n == 0:
+                    optimizer.step()
+                    optimizer.zero_grad()
+        """,
+    "what never steps by itself has no windows": """
+        class Gan:
+            def fit(self, data, n):
+                for i, (x, y) in enumerate(data):
+                    self.theirs.zero_grad()  # right only
+                    fake = self.author(x).detach()
+                    (self.critic(fake).mean() - self.critic(y).mean()).backward()  # GL203, GL301
+                    self.theirs.step()  # right only
+                    if i % n == 0:
+                        self.theirs.step()  # wrong only
+                        self.theirs.zero_grad()  # wrong only
+                        self.ours.zero_grad()  # right only
+                        (-self.critic(self.author(x)).mean()).backward()  # right only
+                        self.ours.step()  # right only
+        """,
+    "a function that is called again makes another optimizer": """
+        from losses import energy
+
+        def paint(image):
+            picture = image.clone()
+            picture.requires_grad_()
+            one = torch.optim.Adam([picture], lr=3.0)
+            for t in range(200):
+                one.zero_grad()  # right only
+                energy().backward()
+                if t == 180:
+                    one = torch.optim.Adam([picture], lr=0.1)
+                one.step()  # GL101, GL102
+
+        paint(dataset[0])
+        paint(dataset[1])
+        paint(dataset[2])
+        """,
+    "what is done to one of some parameters is done to all": """
+        def update(params, rate):
+            for param in params:
+                param.data -= rate * param.grad
+
+        def fit(net, data, params=None, rate=0.1, one=None):
+            for x, y in data:
+                criterion(net(x), y).backward()
+                if params is not None:
+                    update(params, rate)  # right only
+                    for param in params:
+                        param.grad.data.zero_()  # GL201
+                if one is not None:
+                    one.step()
+                    one.zero_grad()
+        """,
+    "what has a backward and a step is no tensor": """
+        def fit(engine, net, one, data, deep):
+            net, one, data = engine.distribute(net=net, one=one, data=data)
+            for i, (x, y) in enumerate(data):
+                loss = net(x, y)
+                if deep:
+                    net.backward(loss)  # right only
+                    loss.backward()  # wrong only, GL203
+                    if i % 100 == 0:  # wrong only
+                        one.step()  # wrong only
+                        one.zero_grad()  # wrong only
+                else:
+                    one.zero_grad()
+                    loss.backward()
+                    one.step()
+                if deep:  # right only
+                    net.step()  # right only
+                if i % 100 == 0:
+                    schedule.step()
+        """,
+    "a new tensor of the same kind has no graph": """
+        author, critic = nn.Linear(8, 8), nn.Linear(8, 1)
+        ours = torch.optim.Adam(author.parameters())
+        theirs = torch.optim.Adam(critic.parameters())
+        for x, y in loader:
+            ours.zero_grad()  # GL204
+            fake = author(x)
+            with torch.no_grad():
+                wanted = critic(x)
+            F.l1_loss(fake, wanted).backward()
+            ours.step()
+            theirs.zero_grad()
+            label = fake.new_full((len(x), 1), 0.0)  # right only
+            label = fake.mean(dim=1)  # wrong only
+            F.l1_loss(critic(fake.detach()), label).backward()
+            theirs.step()
+        """,
+    "a batch in one piece is no window": """
+        class Trainer:
+            def __init__(self, net, pieces=None):
+                self.net = net
+                self.one = torch.optim.SGD(net.parameters(), lr=0.1)
+                self.pieces = 1 if pieces is None else pieces
+
+            def fit(self, data):
+                for x, y in data:
+                    for a, b in zip(x.chunk(self.pieces), y.chunk(self.pieces)):
+                        criterion(self.net(a), b).backward()  # GL301
+                    self.one.step()
+                    self.one.zero_grad()
+
+        Trainer(model).fit(loader)  # right only
+        Trainer(model, 4).fit(loader)  # wrong only
+        """,
+    "two methods ask the same of one object": """
+        class Trainer:
+            def __init__(self, net, config):
+                self.net, self.n = net, config.n
+                self.one = torch.optim.SGD(net.parameters(), lr=0.1)
+                self.dtype = {"half": torch.float16}.get(config.dtype, torch.bfloat16)
+                self.amp = config.dtype in ["half", "brain"]
+                self.scaler = torch.amp.GradScaler()
+
+            def deposit(self, x, y):
+                loss = criterion(self.net(x), y) / self.n
+                if self.amp and self.dtype == torch.float16:
+                    self.scaler.scale(loss).backward()
+                else:
+                    loss.backward()
+
+            def spend(self):
+                if self.amp and self.dtype == torch.float16:  # right only
+                if self.amp and self.n > 1:  # wrong only
+                    self.scaler.step(self.one)
+                    self.scaler.update()
+                else:
+                    self.one.step()  # GL402
+                self.one.zero_grad()
+
+            def fit(self, data):
+                for x, y in data:
+                    self.deposit(x, y)
+                    self.spend()
+        """,
+    "a schedule may count batches": """
+        accumulate = 4
+        length = epochs * 40  # right only
+        length = epochs * 40 // accumulate  # wrong only
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=length)
+        for epoch in range(epochs):
+            for i in range(40):
+                (criterion(model(dataset[i]), i) / accumulate).backward()
+                if (i + 1) % accumulate == 0:
+                    optimizer.step()
+                    optimizer.zero_grad()
+                schedule.step()  # GL504
+        """,
+    "who says when a second loss comes in has no window": """
+        def fit(data, ranks):
+            author, critic = nn.Linear(8, 8), nn.Linear(8, 1)
+            if ranks:
+                author = nn.parallel.DistributedDataParallel(author)
+                critic = nn.parallel.DistributedDataParallel(critic)
+            ours = torch.optim.Adam(author.parameters())
+            theirs = torch.optim.Adam(critic.parameters())
+            for epoch in range(10):
+                for x in data:
+                    made = author(x)
+                    loss = F.l1_loss(made, x)
+                    if epoch > 5:
+                        loss = loss - critic(made).mean()
+                    loss.backward()  # GL802
+                    ours.step()  # right only
+                    ours.zero_grad()  # right only
+                    if epoch > 5:  # right only
+                        theirs.zero_grad()  # right only
+                        (critic(made.detach()).mean() - critic(x).mean()).backward()  # right only
+                        theirs.step()  # right only
+                ours.step()  # wrong only
+                ours.zero_grad()  # wrong only
+        """,
+    "a function is not None": """
+        net = nn.Linear(8, 3)
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+
+        def step(opt, closure):
+            if closure is None:
+                opt.step()  # GL101
+            else:
+                opt.step(closure)
+
+        for x, y in loader:
+            def closure():
+                one.zero_grad()
+                loss = criterion(net(x), y)
+                loss.backward()
+                return loss
+
+            step(one, closure)  # right only
+            criterion(net(x), y).backward()  # wrong only
+            step(one, None)  # wrong only
+        """,
+    "optimizers that stand in one of two lists step once": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.head = nn.Linear(8, 8), nn.Linear(8, 3)
+
+            def two(self):
+                optimizers = []
+                optimizers.append(torch.optim.SGD([p for p in self.parameters() if p.dim() > 1]))
+                optimizers.append(torch.optim.Adam([p for p in self.parameters() if p.dim() < 2]))
+                return optimizers
+
+        def fit(data, both):
+            net = Net()
+            if both:
+                optimizers = net.two()
+            else:
+                optimizers = [torch.optim.Adam(net.parameters())]
+            for x, y in data:
+                criterion(net(x), y).backward()
+                for one in optimizers:
+                    one.step()  # GL101
+                for one in optimizers:  # right only
+                    one.zero_grad()  # right only
+        """,
+    "a step before the first backward is for the scheduler's eyes": """
+        net = nn.Linear(8, 3)
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        schedule = torch.optim.lr_scheduler.StepLR(one, 10)
+        one.zero_grad()
+        one.step()  # right only
+        for epoch in range(epochs):
+            schedule.step()  # GL503
+            for x, y in loader:
+                one.zero_grad()
+                criterion(net(x), y).backward()
+                one.step()
+        """,
+    "a part with an optimizer of its own is reached alone": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = nn.Linear(8, 3)
+                self.one = torch.optim.Adam(self.parameters())
+                self.heat = torch.tensor(0.5, requires_grad=True)
+                self.other = torch.optim.Adam([self.heat])
+
+        net = Net()
+        for x, y in loader:
+            net.one.zero_grad()  # GL204
+            criterion(net.line(x), y).backward()
+            net.one.step()
+            net.other.zero_grad()
+            (net.heat.exp() * 0.3).backward()  # right only
+            (net.heat.exp() * net.line(x).mean()).backward()  # wrong only
+            net.other.step()
         """,
 }
 """Programs that are right by one line, and faulty without it: the reason that was not seen."""

@@ -9,7 +9,7 @@ from gradledger.ledger.cells import Cell, Holding
 from gradledger.ledger.events import CellNames, Clear, EpochEnd, Event, Gone, RunEnd, Step
 from gradledger.rules.evidence import also, counted, total
 from gradledger.rules.rule import Rule, SeenBy, Severity
-from gradledger.rules.tails import is_tail
+from gradledger.rules.tails import in_a_window, is_tail
 
 
 def broken(page: Page, event: Event) -> Iterator[Breach]:
@@ -18,7 +18,9 @@ def broken(page: Page, event: Event) -> Iterator[Breach]:
         case EpochEnd(restarts=True) | RunEnd(crashed=False) | Gone():
             for names, cell in page.among(event.cells) if isinstance(event, Gone) else page.groups:
                 left = [h for h in cell.fresh if h.unspent and not h.excused]
-                if not isinstance(event, EpochEnd):
+                if isinstance(event, EpochEnd):
+                    left = [h for h in left if in_a_window(page, cell, h)]
+                else:
                     # A last backward that no step ever uses is a probe, not a window.
                     left = [h for h in left if h.at in cell.spent_sites]
                 if cell.owners and left:

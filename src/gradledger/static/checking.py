@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gradledger.ledger.findings import Finding
+from gradledger.ledger.values import replace
 from gradledger.rules import CATALOGUE, YIELDS_TO, judge
 from gradledger.static.checked import Checked, Unknown
 from gradledger.static.interpreter import Interpreter, TooManyPaths
@@ -97,6 +98,14 @@ def _judged(root: Root, most: int) -> tuple[tuple[Finding, ...], str | None]:
         except TooManyPaths:
             return (), TOO_MANY
     why = root.unknown[0][1] if root.unknown else ""
+    findings = tuple(
+        replace(f, certainty="possible") if f.rule == "GL504" and f.at in root.uncounted else f
+        for f in findings
+    )
+    if findings:
+        from gradledger.static.grounds import Grounds
+
+        findings = tuple(Grounds(program, root.optimizers.values()).sobered(findings))
     seen = SEEN if binding.sees_all else SEEN - OF_ABSENCE
     return tuple(f for f in findings if f.rule in seen), why
 

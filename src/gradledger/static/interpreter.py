@@ -233,6 +233,9 @@ class Interpreter:
     def _loop(self, loop: Loop, paths: Paths, visit: Visit) -> Paths:
         outer, self._left = self._left, defaultdict(frozenset, self._left)
         self._left["break"] = self._left["continue"] = NO_PATHS
+        rounds_ask = {condition for condition in (loop.last, loop.first) if condition}
+        for condition in rounds_ask:
+            paths = _without(paths, condition)
         ended = NO_PATHS
         new, reached = self._round(loop, paths, (*visit, "first"))
         if loop.at_least < 2 or not new.isdisjoint(paths):
@@ -251,7 +254,7 @@ class Interpreter:
             ended = _knowing(ended, loop.ran_out, True)
             others = _knowing(others, loop.ran_out, False)
         ended |= others
-        for condition in loop.anew | {c for c in (loop.last, loop.first) if c}:
+        for condition in loop.anew | rounds_ask:
             ended = _without(ended, condition)
         outer.update({by: left for by, left in self._left.items() if by not in INSIDE})
         self._left = outer

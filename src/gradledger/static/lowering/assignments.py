@@ -269,9 +269,24 @@ class Assignments(Conditions):
         """`total += loss`: the sum holds the graphs of all iterations."""
         if not self.loops or not value.sure or value.plain or operator_of(node) != "+":
             return made
+        if isinstance(node.value, ast.Name) and self._may_be_a_number(node.value.id):
+            return made
         at = self.at(node)
         self.emit(Keep(at, "loss"))
         return replace(made, kept=made.kept | {at}, sure=True)
+
+    def _may_be_a_number(self, name: str) -> bool:
+        """`loss, accuracy = model(batch)`: of several outputs, only a loss surely has a graph."""
+        if "loss" in name.lower() or name in self.backwarded():
+            return False
+        return any(
+            isinstance(inner, ast.Name) and inner.id == name
+            for assigned in ast.walk(self.scope.node or self.scope.module.tree)
+            if isinstance(assigned, ast.Assign) and isinstance(assigned.value, ast.Call)
+            for target in assigned.targets
+            if isinstance(target, ast.Tuple)
+            for inner in target.elts
+        )
 
     def _edit_gradient(self, node: ast.AugAssign) -> None:
         assert isinstance(node.target, ast.Attribute)

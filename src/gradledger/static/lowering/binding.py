@@ -34,6 +34,7 @@ from gradledger.static.lowering.dependence import (
     changing,
     deciding,
     only_left_out,
+    primers,
     thrown_away,
 )
 from gradledger.static.lowering.effects import (
@@ -145,6 +146,7 @@ class Binding:
         self._program = program
         self._thrown_away = thrown_away(program)
         """Clears by which code drops what it has just computed, and means to."""
+        self._primers = primers(program)
         self._used = conditions_in(program)
         self._deciding = deciding(program)
         """Conditions on which an event depends, and not just whether a loop goes on."""
@@ -275,8 +277,9 @@ class Binding:
             # One model may be made of others, by ways that nobody can trace.
             return self._cells, NO_CELLS
         sure, maybe = set(), set()
+        closest = {self._closest(r) for r in reach}
         for cell in self._cells - self._unknown:
-            if any(within(r, cell) for r in reach):
+            if cell in closest:
                 sure.add(cell)
             elif any(within(cell, r) or self._held(cell, r) for r in reach | perhaps) or any(
                 within(r, cell) for r in perhaps
@@ -288,6 +291,11 @@ class Binding:
         if not sure and not maybe:
             maybe = set(self._cells)
         return frozenset(sure), frozenset(maybe)
+
+    def _closest(self, reached: str) -> str:
+        """The cell of what is reached: its own, before that of what it is a part of."""
+        around = (c for c in self._cells - self._unknown if within(reached, c))
+        return max(around, key=len, default="")
 
     def _held(self, cell: str, owner: str) -> bool:
         """Is the cell that of something which the object holds?"""
@@ -408,12 +416,17 @@ class Binding:
         sure, maybe = sure - frozen, maybe - frozen
         if len(maybe) > MOST_GUESSES:
             raise TooManyOwners
-        return self._guessed(event, sure, sorted(maybe))
+        return self._guessed(event, sure, sorted(maybe), sure)
 
-    def _guessed(self, event: Deposits, sure: CellNames, maybe: list[str]) -> Program:
+    def _guessed(
+        self, event: Deposits, sure: CellNames, maybe: list[str], averaged: CellNames
+    ) -> Program:
         if not maybe:
             if not sure and not event.weight.framework_divides:
                 return NOTHING
+            if sure != averaged:
+                # Whether ranks average what is only guessed to be reached is one guess too many.
+                event = replace(event, local=None)
             backward = Backward(
                 event.at,
                 sure,
@@ -428,14 +441,15 @@ class Binding:
             return Do(backward)
         cell, rest = maybe[0], maybe[1:]
         condition = f"{event.at.path}:{event.at.line} reaches {cell}"
-        return Branch(
-            self._guessed(event, sure | {cell}, rest), self._guessed(event, sure, rest), condition
-        )
+        reached = self._guessed(event, sure | {cell}, rest, averaged)
+        return Branch(reached, self._guessed(event, sure, rest, averaged), condition)
 
     def _spend(self, event: Spends) -> Program:
         if not event.optimizer:
             cells = frozenset(c for c in self._by_hand if any(within(c, k) for k in event.keys))
             return Do(Step(event.at, BY_HAND, cells)) if cells else NOTHING
+        if id(event) in self._primers and not self._optimizers[event.optimizer].outside:
+            return Do(Step(event.at, event.optimizer, NO_CELLS))
         step = Do(Step(event.at, event.optimizer, scaler=event.scaler))
         if self._single:
             return step

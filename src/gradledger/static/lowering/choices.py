@@ -68,9 +68,12 @@ class Choices(Assignments):
         self._choose(node, asked)
 
     def _choose(self, node: ast.If, asked: Condition) -> None:
-        guard = bool(GUARD.search(self.spelled(node.test)))
-        flush = any(isinstance(i, ast.Mod) for i in ast.walk(node.test)) and (
-            not counts_rounds(asked)
+        spelled = self.spelled(node.test)
+        guard = bool(GUARD.search(spelled))
+        flush = (
+            "%" in spelled
+            and any(isinstance(inner, ast.Mod) for inner in ast.walk(node.test))
+            and not counts_rounds(asked)
         )
         means_to_step = not node.orelse and not isinstance(node.body[-1], LEAVING)
         if (guard or flush) and means_to_step and STEPS.search(self.scope.module.text(node)):

@@ -10,9 +10,12 @@ from gradledger.static.lowering.calls import Calls
 from gradledger.static.lowering.state import LoopState
 from gradledger.static.lowering.values import (
     NONE,
+    ClassDef,
     Constant,
     Count,
+    External,
     Flag,
+    FunctionDef,
     Gradients,
     Items,
     Known,
@@ -155,7 +158,7 @@ class Conditions(Calls):
                 # To guard against None is to be careful, not to have a second path.
                 self.guarded = True
                 return not missing
-            case Optimizer(outside=False) | Items():
+            case Optimizer(outside=False) | Items() | FunctionDef() | ClassDef():
                 return not missing
             case Optimizer() | Scaler() | Scheduler():
                 name = f"{value.key or value.name} is given"
@@ -292,8 +295,20 @@ class Conditions(Calls):
     def _by_text(self, test: ast.expr, positive: bool) -> Condition:
         if self._impure(test) and not isinstance(test, ast.Call):
             return UNNAMED
-        text = f"{self.scope.id}{self.spelled(test)}"
+        text = self._path(test) or f"{self.scope.id}{self.spelled(test)}"
         return self._named(text, self._variables(test), positive)
+
+    def _path(self, node: ast.expr) -> str:
+        """`self.amp`, `torch.float16`: the same thing, whichever function asks for it."""
+        if not isinstance(node, ast.Attribute) or self._impure(node):
+            return ""
+        match self.eval(node.value):
+            case Thing(key=owner) if owner:
+                return f"{owner}.{node.attr}"
+            case External(dotted):
+                return f"{dotted}.{node.attr}"
+            case _:
+                return ""
 
     def _named(self, text: str, variables: set[str], positive: bool) -> Ask:
         for variable in variables:
@@ -309,6 +324,8 @@ class Conditions(Calls):
                 value = self.eval_quietly(inner)
                 if isinstance(value, Thing) and value.key:
                     found.add(value.key)
+                if path := self._path(inner):
+                    found.add(path)
         return found
 
     def eval_quietly(self, node: ast.expr) -> Known:
@@ -324,7 +341,7 @@ class Conditions(Calls):
             case Thing(key=key) if key:
                 return key
             case _:
-                return f"{self.scope.id}{self.spelled(node)}"
+                return self._path(node) or f"{self.scope.id}{self.spelled(node)}"
 
     def _impure(self, node: ast.expr) -> bool:
         known = self.known.impure.get(id(node))

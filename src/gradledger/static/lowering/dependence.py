@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gradledger.ledger.events import (
     Event,
 )
-from gradledger.static.lowering.blocks import acts, conditions_in, holds, pieces
+from gradledger.static.lowering.blocks import acts, conditions_in, events_in, holds, pieces
 from gradledger.static.lowering.effects import (
     Clears,
     Deposits,
@@ -40,6 +40,28 @@ def thrown_away(program: Program) -> set[int]:
             following = (e for e in flat[place + 1 :] if not isinstance(e, Clears))
             if not isinstance(next(following, None), Spends):
                 found.add(id(event))
+    return found
+
+
+def primers(program: Program) -> set[int]:
+    """Steps before any backward, by identity, of optimizers that step in a loop later on.
+
+    They find nothing, and are not meant to: a scheduler is to see that its optimizer has stepped.
+    """
+    once = set(map(id, _outside_loops(program)))
+    looping = {
+        e.optimizer
+        for piece in pieces(program)
+        if isinstance(piece, Loop)
+        for e in events_in(piece)
+        if isinstance(e, Spends) and e.optimizer
+    }
+    found: set[int] = set()
+    for event in events_in(program):
+        if isinstance(event, Deposits | HandsOver):
+            break
+        if isinstance(event, Spends) and event.optimizer in looping and id(event) in once:
+            found.add(id(event))
     return found
 
 

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+
+from gradledger.static.patterns import Pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gradledger.static.project import Module
+
+WINDOW = Pattern(r"accum|grad_acc|acc_step|micro|ga_steps", re.IGNORECASE)
+"""Names for the number of micro-batches in a window."""
 
 
 def dividing(tree: ast.Module) -> frozenset[str]:
     """Names of numbers that divide how much data there is, or the program does not go on.
 
     `if len(batches) % n: raise`, `assert samples % (size * n) == 0`. Not `batch_size % n`: how many
-    parts a batch has says nothing of how many batches there are.
+    parts a batch has says nothing of how many batches there are. And those of windows of which
+    only so many are begun: `if i // n >= windows: continue`.
     """
-    found: set[str] = set()
+    found: set[str] = set(_begun(tree))
     for division in _insisted(tree):
         factors = _factors(division.right)
         if len(factors) == 1 and isinstance(division.right, ast.Name):
@@ -20,6 +31,30 @@ def dividing(tree: ast.Module) -> frozenset[str]:
         if len(factors) > 1 or _is_length(division.left):
             found |= factors
     return frozenset(found)
+
+
+def counts_updates(schedule: ast.Call, module: Module) -> bool:
+    """Does a schedule count updates, as far as its length tells?
+
+    `T_max=epochs * len(loader)` counts batches, and moves with each of them for good reason.
+    """
+    given = [*schedule.args[1:], *(k.value for k in schedule.keywords if k.arg != "optimizer")]
+    lengths = [value for value in given if not isinstance(value, ast.Constant)]
+    if not lengths or not WINDOW.search(module.source):
+        return not lengths
+    return any(_by_windows(value, module.tree) for value in lengths)
+
+
+def _by_windows(number: ast.expr, tree: ast.Module, deep: int = 3) -> bool:
+    """Is it divided by the number of micro-batches in a window, itself or what it is made of?"""
+    for node in ast.walk(number):
+        match node:
+            case ast.BinOp(_, ast.Div() | ast.FloorDiv(), size) if WINDOW.search(ast.unparse(size)):
+                return True
+            case ast.Name(id=name) if deep and (value := _value_of(name, tree)) is not None:
+                if _by_windows(value, tree, deep - 1):
+                    return True
+    return False
 
 
 def _insisted(tree: ast.Module) -> Iterator[ast.BinOp]:
@@ -34,6 +69,17 @@ def _insisted(tree: ast.Module) -> Iterator[ast.BinOp]:
                 [*_, ast.Raise()],
             ):
                 yield division
+
+
+def _begun(tree: ast.Module) -> Iterator[str]:
+    """The sizes of windows that are left out where they would not be filled."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.If(ast.Compare(left, [ast.GtE() | ast.Eq()], _), [ast.Continue()]):
+                if isinstance(left, ast.Name):
+                    left = _value_of(left.id, tree) or left
+                if isinstance(left, ast.BinOp) and isinstance(left.op, ast.FloorDiv):
+                    yield from _factors(left.right)
 
 
 def _factors(node: ast.expr) -> set[str]:

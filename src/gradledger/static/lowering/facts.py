@@ -25,6 +25,8 @@ _PARAMETRIC = frozenset(
 )
 CONTAINERS = frozenset(["Sequential", "ModuleList", "ModuleDict"])
 """They have the parameters of what is in them, and none of their own."""
+LISTS = frozenset(["list", "deque", "defaultdict", "UserList", "ModuleList", "ParameterList"])
+"""They keep what is appended to them, as it is."""
 _PARAMETRIC_FAMILIES = (
     *("Conv", "LazyConv", "Embedding", "LSTM", "GRU", "RNN", "Transformer", "BatchNorm"),
 )
@@ -102,6 +104,9 @@ DETACHING = frozenset(
         "numel",
         "new_zeros",
         "new_ones",
+        "new_full",
+        "new_empty",
+        "new_tensor",
         "argmax",
         "max_memory_allocated",
         "long",

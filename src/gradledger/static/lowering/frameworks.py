@@ -10,6 +10,7 @@ from gradledger.ledger.events import Update, Weight
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts
 from gradledger.static.lowering.blocks import acts
+from gradledger.static.lowering.dividing import WINDOW
 from gradledger.static.lowering.effects import Clips, Deposits, Unscales
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.state import LoopState
@@ -26,7 +27,6 @@ from gradledger.static.lowering.values import (
     Thing,
     optimizers_in,
 )
-from gradledger.static.patterns import Pattern
 from gradledger.static.program import Loop, Tick
 
 APEX = "amp"
@@ -302,10 +302,6 @@ def _prepared(value: Known) -> Known:
 
 def void(_: Known) -> None:
     """For what a call gives and nobody wants."""
-
-
-WINDOW = Pattern(r"accum|grad_acc|acc_step|micro|ga_steps", re.IGNORECASE)
-"""Names for the number of micro-batches in a window."""
 
 
 def _is_accelerator(thing: Thing) -> bool:

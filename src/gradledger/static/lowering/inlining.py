@@ -296,6 +296,19 @@ def _touches(function: FunctionDef) -> bool:
     return module.says(TOUCHES, node) or (lines < SMALL and module.says(DETACHES, node))
 
 
+def goes_on_for_ever(function: ast.AST) -> bool:
+    """Is it a generator that begins again when its data has ended: `while True` around a `for`?"""
+    body = getattr(function, "body", ())
+    last = body[-1] if isinstance(body, list) and body else None
+    return (
+        isinstance(last, ast.While)
+        and isinstance(last.test, ast.Constant)
+        and bool(last.test.value)
+        and not any(isinstance(inner, ast.Break | ast.Return) for inner in ast.walk(last))
+        and any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in ast.walk(last))
+    )
+
+
 def _is_generator(function: FunctionDef) -> bool:
     body = getattr(function.node, "body", None)
     if not isinstance(body, list) or "yield" not in function.module.text(function.node):

@@ -69,7 +69,13 @@ def _items(one: Items, other: Items) -> Items:
     if len(one.values) == len(other.values) and one.names == other.names:
         return Items(tuple(map(join, one.values, other.values)), one.names)
     longer, shorter = (one, other) if len(one.values) > len(other.values) else (other, one)
-    added = [value for value in shorter.values if value not in longer.values]
+    named = {value.name for value in longer.values if isinstance(value, Optimizer)}
+    added = [
+        value
+        for value in shorter.values
+        if value not in longer.values
+        if not (isinstance(value, Optimizer) and value.name in named)
+    ]
     names = longer.names if not added else ()
     return Items((*longer.values, *added)[:8] if added else longer.values, names)
 

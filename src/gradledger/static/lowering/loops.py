@@ -24,6 +24,7 @@ from gradledger.static.lowering.effects import (
     Deposits,
 )
 from gradledger.static.lowering.facts import ITERATION_WRAPPERS
+from gradledger.static.lowering.inlining import goes_on_for_ever
 from gradledger.static.lowering.joining import joined
 from gradledger.static.lowering.rounds import is_own, size_of
 from gradledger.static.lowering.rounds import ran_out as end_of
@@ -33,6 +34,7 @@ from gradledger.static.lowering.values import (
     UNKNOWN,
     Constant,
     Count,
+    FunctionDef,
     Items,
     Known,
     Parameters,
@@ -43,8 +45,11 @@ from gradledger.static.lowering.values import (
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import Branch, Call, Do, Forget, Leave, Loop, Program, Tick, Try
 
-PIECES = (".chunk(", ".split(", ".tensor_split(")
+PIECES = frozenset(["chunk", "split", "tensor_split"])
 """Who cuts a batch into pieces has two or more."""
+
+PASSING_ON = frozenset(["tqdm", "enumerate", "iter", "track", "progress_bar"])
+"""They give what they are given, one by one, as long as there is more."""
 
 STEPS_OF_ITEMS = Pattern(r"\]\.(?:step|zero_grad)\(")
 
@@ -71,6 +76,10 @@ class Loops(Choices):
             self.in_parameters -= 1
             return
         if self._over_optimizers(node, items):
+            return
+        if self._over_gradients(node, items):
+            self.assign(node.target, items)
+            self._once(node.body)
             return
         indexed = self._indexed(node.iter)
         if isinstance(indexed, Items) and indexed.values:
@@ -128,6 +137,14 @@ class Loops(Choices):
         self._once(node.body)
         return True
 
+    def _over_gradients(self, node: ast.For | ast.AsyncFor, items: Known) -> bool:
+        """A loop over parameters that nobody knows: what is done to one is done to all."""
+        if not isinstance(items, Thing) or not isinstance(node.target, ast.Name):
+            return False
+        grad = rf"\b{node.target.id}\.grad\b"
+        text = self.scope.module.text(node)
+        return ".grad" in text and bool(re.search(grad, text))
+
     def _one_of(self, parameters: Parameters, node: ast.For | ast.AsyncFor) -> Known:
         if isinstance(node.target, ast.Tuple) and len(node.target.elts) == 2:
             return Items((PLAIN, parameters))
@@ -171,8 +188,15 @@ class Loops(Choices):
                 return min(max(value.value, 0), 2)
             if _accumulates(ast.unparse(bound)):
                 return 2
-        iterated = ast.unparse(node.iter)
-        return 2 if any(piece in iterated for piece in PIECES) else 0
+        calls = [inner for inner in ast.walk(node.iter) if isinstance(inner, ast.Call)]
+        return min((self._pieces(c) for c in calls if called_name(c) in PIECES), default=0)
+
+    def _pieces(self, cut: ast.Call) -> int:
+        """Into how many pieces a batch is cut: two or more, where the number is not known."""
+        number = self.eval(cut.args[0]) if cut.args else UNKNOWN
+        if called_name(cut) == "split" or not isinstance(number, Constant):
+            return 2
+        return min(max(number.value, 0), 2) if isinstance(number.value, int) else 2
 
     def _bind_target(self, node: ast.For | ast.AsyncFor, items: Known, loop: LoopState) -> None:
         element: Known = UNKNOWN if not isinstance(items, Thing | Count) else items
@@ -268,10 +292,24 @@ class Loops(Choices):
                 at_least=at_least,
                 rounds=rounds,
                 draws=data or not nested or bool(DRAWS.search(self.scope.module.text(node))),
-                data_ends=(data or nested) and not isinstance(node, ast.While),
+                data_ends=(data or nested) and not self._is_endless(node),
             )
         self.store = joined(before, self.store)
         self.frozen &= frozen
+
+    def _is_endless(self, node: ast.For | ast.AsyncFor | ast.While) -> bool:
+        """Is it left by a `break` or a `return` alone, as `for batch in cycle(loader)` is?"""
+        if isinstance(node, ast.While):
+            return True
+        source = node.iter
+        while isinstance(source, ast.Call) and called_name(source) in PASSING_ON and source.args:
+            source = source.args[0]
+        if not isinstance(source, ast.Call):
+            return False
+        made = self.eval_quietly(source.func)
+        if isinstance(made, FunctionDef):
+            return goes_on_for_ever(made.node)
+        return called_name(source) in ("cycle", "count")
 
     def _round(
         self,

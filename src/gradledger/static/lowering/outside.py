@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from gradledger.ledger.events import Weight
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts, sizes
+from gradledger.static.lowering.dividing import counts_updates
 from gradledger.static.lowering.effects import (
     Reads,
 )
@@ -95,7 +96,7 @@ class OutsideCalls(TensorCalls):
         torch = dotted.startswith(("torch.", "F.", "einops."))
         if _requires_grad(arguments) or name == "Parameter":
             return Thing(leaf=True, built=dotted)
-        if torch and name in FROM_DATA:
+        if torch and (name in FROM_DATA or name.endswith("_like")):
             return PLAIN
         if name in ("deepcopy", "copy") and isinstance(first := arguments.get(0, ""), Thing):
             return Thing(plain=first.plain, cls=first.cls, built=first.built or dotted)
@@ -161,7 +162,8 @@ class OutsideCalls(TensorCalls):
             enabled = arguments.named.get("enabled")
             return Scaler("", enabled=enabled != Constant.of(False))
         if facts.is_scheduler(dotted):
-            return self._scheduler(arguments, by_metric="Plateau" in name)
+            counts = counts_updates(node, self.scope.module)
+            return self._scheduler(arguments, by_metric="Plateau" in name, counts_updates=counts)
         if facts.is_optimizer_class(dotted):
             return self._optimizer(dotted, name, arguments, node)
         if (name in PASSING and dotted == f"builtins.{name}") or name in CHAINING:
@@ -223,9 +225,11 @@ class OutsideCalls(TensorCalls):
             if name != "__init__"
         )
 
-    def _scheduler(self, arguments: Arguments, *, by_metric: bool) -> Known:
-        found = [o.name for v in arguments.values() for o in optimizers_in(v) if o.name]
-        return Scheduler("", tuple(dict.fromkeys(found)), by_metric=by_metric)
+    def _scheduler(self, arguments: Arguments, *, by_metric: bool, counts_updates: bool) -> Known:
+        found = tuple(o.name for v in arguments.values() for o in optimizers_in(v) if o.name)
+        return Scheduler(
+            "", tuple(dict.fromkeys(found)), by_metric=by_metric, counts_updates=counts_updates
+        )
 
     def _wrapped(self, name: str, arguments: Arguments, first: Known) -> Known:
         if name in ("prepare", "setup") and len(arguments.positional) > 1:

@@ -50,6 +50,8 @@ class Root(Value):
     """Models that the code makes and calls, and does nothing else with."""
     contents: dict[str, frozenset[str]] = {}  # noqa: RUF012 - never changed
     """For each object, what it holds: a method that is not followed may use any of it."""
+    uncounted: frozenset[Place] = frozenset()
+    """Where schedules move of which nobody knows whether they count updates, or batches."""
 
 
 class Walk(Frameworks):
@@ -234,8 +236,8 @@ class _Roots:
             program = walk.block(write)
         except TooMuchCode as error:
             why = str(error)
-            # Behind its other roots there is likely the same: one more try, and no more.
-            self._left = min(self._left, 2 * MOST_STATEMENTS)
+            # Behind its other roots there is likely the same: one more try, half as far.
+            self._left = min(self._left, walk.statements + MOST_STATEMENTS // 2)
         except RecursionError:
             why = "it is nested too deeply"
         self._done |= walk.inlined
@@ -253,6 +255,7 @@ class _Roots:
             why,
             strays,
             _contents(walk),
+            frozenset(walk.uncounted),
         )
 
 
@@ -295,15 +298,23 @@ def _only_called(walk: Walk, key: str) -> bool:
     name = key.rpartition(":")[2]
     if not name.isidentifier() or not walk.uses().of(name) <= {"train"}:
         return False
-    for parent in ast.walk(walk.scope.module.tree):
+    tree = walk.scope.module.tree
+    known = walk.known.handed_on.get(id(tree))
+    if known is None:
+        known = walk.known.handed_on[id(tree)] = frozenset(_handed_on(tree))
+    return name not in known
+
+
+def _handed_on(tree: ast.Module) -> Iterator[str]:
+    """Names that are not only assigned, called, or asked for what they hold."""
+    for parent in ast.walk(tree):
         for child in ast.iter_child_nodes(parent):
-            if not (isinstance(child, ast.Name) and child.id == name):
+            if not isinstance(child, ast.Name):
                 continue
             called = isinstance(parent, ast.Call) and parent.func is child
             made = isinstance(child.ctx, ast.Store)
             if not (called or made or isinstance(parent, ast.Attribute | ast.Subscript)):
-                return False
-    return True
+                yield child.id
 
 
 def _come_from_outside(walk: Walk) -> None:

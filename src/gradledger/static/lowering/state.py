@@ -124,6 +124,8 @@ class State:
         """Modules of torch's with parameters that the code makes itself."""
         self.reached: frozenset[str] = frozenset()
         """What some backward so far has reached."""
+        self.uncounted: set[Place] = set()
+        """Where schedules move of which nobody knows whether they count updates, or batches."""
         self.listening = False
         """Hooks on tensors wait for what the next backward brings them."""
         self.hooked = False
@@ -264,6 +266,8 @@ class State:
             elif known.made_at != optimizer.made_at and known.keys is not None:
                 # Another one, by the same name.
                 name = f"{optimizer.name} (line {optimizer.made_at.line})"
+                while (taken := self.optimizers.get(name)) and taken.keys != optimizer.keys:
+                    name += ", again"
                 optimizer = replace(optimizer, name=name)
         self.optimizers[optimizer.name] = optimizer
         return optimizer

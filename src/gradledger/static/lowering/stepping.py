@@ -63,7 +63,7 @@ class Stepping(Strangers):
             case "scaler" if method in ("scale", "step", "update", "unscale_"):
                 made = Scaler("")
             case "scheduler" if method == "step" and _moves_a_rate(node):
-                made = Scheduler("", tuple(self.optimizers))
+                made = Scheduler("", tuple(self.optimizers), counts_updates=False)
             case _:
                 return base
         return self.bind_role(base.key, made, target)
@@ -190,6 +190,8 @@ class Stepping(Strangers):
         placed = self.arguments(node).get(0, "epoch") is not None and not scheduler.by_metric
         # A schedule that is told its epoch skips no value, whenever it is told.
         if name == "step" and _moves_a_rate(node) and not placed:
+            if not scheduler.counts_updates:
+                self.uncounted.add(self.at(node))
             for optimizer in scheduler.optimizers:
                 event = Schedule(self.at(node), scheduler.name, optimizer)
                 if scheduler.prepared or scheduler.key:

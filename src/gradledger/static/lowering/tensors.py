@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from gradledger.ledger.events import UNKNOWN_WEIGHT
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts, sizes
 from gradledger.static.lowering.effects import (
@@ -22,6 +23,7 @@ from gradledger.static.lowering.values import (
     Known,
     Parameters,
     Thing,
+    is_plain,
     optimizers_in,
     reach_of,
 )
@@ -114,7 +116,7 @@ class TensorCalls(GradientCalls):
         if framework is not None:
             return framework
         arguments = self.arguments(node)
-        if name in ("append", "extend") and arguments.positional:
+        if name in ("append", "extend") and arguments.positional and _may_be_a_list(thing):
             self._put_into(node, arguments.positional[0])
             return PLAIN
         if name in ("clear",):
@@ -145,9 +147,10 @@ class TensorCalls(GradientCalls):
         """Is it an object that runs the backward of a loss it is given, and no loss itself?"""
         if thing.built.startswith(("deepspeed", "gradledger")):
             return True
-        if thing.sure or thing.leaf:
-            return False
-        if "loss" in thing.key.rpartition(".")[2].lower():
+        name = thing.key.rpartition(".")[2].rpartition(":")[2]
+        if "step" in self.uses().of(name):
+            return True  # as no tensor does
+        if thing.sure or thing.leaf or "loss" in name.lower():
             return False
         return not thing.reach or bool(loss.sure and not thing.sure)
 
@@ -211,12 +214,20 @@ class TensorCalls(GradientCalls):
         self.inlined, self.unknown = before[0], self.unknown[: before[1]]
 
         def as_output(part: Known) -> Known:
+            if is_plain(part):
+                return PLAIN  # a count, an accuracy, a loss to be shown
             weight = part.weight if isinstance(part, Thing) else made.weight
-            return replace(made, weight=weight, sure=True, local=bool(self.local))
+            sure = weight != UNKNOWN_WEIGHT or (isinstance(part, Thing) and part.sure)
+            return replace(made, weight=weight, sure=sure, local=bool(self.local))
 
         if isinstance(value, Items) and not value.names:
             return Items(tuple(map(as_output, value.values)))
         return as_output(value) if isinstance(value, Thing) else None
+
+
+def _may_be_a_list(thing: Thing) -> bool:
+    """Does `append` put something into it? A class from outside may as well keep a number."""
+    return facts.last(thing.built) in facts.LISTS or not thing.built
 
 
 def _labelled(node: ast.Call) -> bool:

@@ -148,6 +148,8 @@ class Scheduler(Value):
     """A framework moves it only when its optimizer steps."""
     by_metric: bool = False
     """Its steps are told a metric, and not where they are."""
+    counts_updates: bool = True
+    """Nobody has told it a number that may be one of batches."""
 
 
 class Items(Value):

@@ -71,10 +71,11 @@ def read_bytes(path: str) -> bytes | Trouble:
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         try:
-            # One call is enough for a file that is not written to just now.
-            data = os.read(descriptor, os.fstat(descriptor).st_size + 1)
+            size = os.fstat(descriptor).st_size
+            data = os.read(descriptor, size + 1)
             parts = [data]
-            while data and (data := os.read(descriptor, 1 << 20)):
+            # A file that is not written to just now ends there; a pipe has no size.
+            while data and len(data) != size and (data := os.read(descriptor, 1 << 20)):
                 parts.append(data)
         finally:
             os.close(descriptor)

@@ -1,0 +1,107 @@
+"""What a finding needs to be certain, besides a law that is broken on every path.
+
+To say that nothing clears, or that nothing spends, is to say that whatever does was seen. Where
+something close by does clear or spend, and only seems to be for other cells, the mistake is more
+often ours than the program's: such a finding is possible, and no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gradledger.ledger.events import Backward, Clear, Event, Own, Step
+from gradledger.ledger.findings import Finding
+from gradledger.ledger.places import Place
+from gradledger.ledger.values import replace
+from gradledger.static.lowering.values import Optimizer
+from gradledger.static.program import Do, Loop, Node, Program, Tick
+
+OF_ONE_OPTIMIZER = frozenset({"GL403", "GL405", "GL802"})
+"""These count what happens between two steps: whose, is only clear where one steps."""
+
+
+class Grounds:
+    """How well the code around a finding is understood."""
+
+    def __init__(self, program: Program, optimizers: Iterable[Optimizer]) -> None:
+        self._program = program
+        events = list(_events(program))
+        owned = [event.cells for event in events if isinstance(event, Own)]
+        apart = sum(map(len, owned)) == len(frozenset().union(*owned))
+        unseen = any(optimizer.outside and optimizer.keys is None for optimizer in optimizers)
+        self._all_known = bool(owned) and apart and not unseen
+        """It is known who made each optimizer or whose parameters it has, and none share any."""
+
+    def sobered(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        """The findings, those that lack their grounds as possible ones, or not at all."""
+        for finding in findings:
+            if finding.rule == "GL203" and not self._one_steps(finding):
+                continue  # what one optimizer leaves over may be what another has no use for
+            yield finding if self._carry(finding) else replace(finding, certainty="possible")
+
+    def _carry(self, finding: Finding) -> bool:
+        match finding.rule:
+            case "GL101":
+                return self._all_known or not all(map(_clears, self._around(finding.at)))
+            case "GL201":
+                around = list(self._around(finding.at))
+                return (
+                    (self._all_known and self._one_steps(finding))
+                    or any(map(_has_windows, around))
+                    or any(_comes_between(finding.at, loop) for loop in around)
+                )
+            case rule if rule in OF_ONE_OPTIMIZER:
+                return self._one_steps(finding)
+        return True
+
+    def _one_steps(self, finding: Finding) -> bool:
+        """Is there one optimizer alone that steps in the finding's own loop?"""
+        return all(
+            len({event.optimizer for event in _events(loop) if isinstance(event, Step)}) <= 1
+            for loop in self._around(finding.at)
+        )
+
+    def _around(self, at: Place) -> Iterator[Program]:
+        """The innermost loop round each event at this place; where there is none, all."""
+        return _loops(self._program, at, self._program)
+
+
+def _loops(program: Program, at: Place, around: Program) -> Iterator[Program]:
+    if isinstance(program, Do):
+        if program.event.at == at:
+            yield around
+        return
+    if isinstance(program, Loop):
+        around = program
+    for piece in program.inner:
+        yield from _loops(piece, at, around)
+
+
+def _nodes(program: Node) -> Iterator[Node]:
+    yield program
+    for piece in program.inner:
+        yield from _nodes(piece)
+
+
+def _events(program: Program) -> Iterator[Event]:
+    return (node.event for node in _nodes(program) if isinstance(node, Do))
+
+
+def _clears(around: Program) -> bool:
+    return any(isinstance(event, Clear) for event in _events(around))
+
+
+def _comes_between(at: Place, around: Program) -> bool:
+    """Is it after a backward and before a step, in the order of the text?"""
+    deposited = passed = False
+    for event in _events(around):
+        deposited |= isinstance(event, Backward)
+        passed |= deposited and event.at == at
+        if passed and isinstance(event, Step):
+            return True
+    return False
+
+
+def _has_windows(around: Program) -> bool:
+    """Does a counter close windows in it?"""
+    return any(isinstance(node, Tick) for node in _nodes(around))

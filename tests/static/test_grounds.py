@@ -1,0 +1,103 @@
+"""What a finding needs to be certain, besides a law that is broken on every path."""
+
+from __future__ import annotations
+
+from gradledger.static.checked import Checked
+from tests.static.programs import ONE_NET, Found, check, each, faulty, shown
+
+SURE = {
+    "nothing in the step's own loop clears": """
+        def fit(net, one, data):
+            one.zero_grad()
+            for x, y in data:
+                criterion(net(x), y).backward()
+                one.step()  # GL101
+        """,
+    "every optimizer is in sight, and has its own parameters": """
+        critic = nn.Linear(8, 1)
+        theirs = torch.optim.SGD(critic.parameters(), lr=0.1)
+        for x, y in loader:
+            theirs.zero_grad()
+            critic(x).mean().backward()
+            theirs.step()
+            criterion(model(x), y).backward()
+            optimizer.step()  # GL101
+        """,
+    "a window is closed by a counter": """
+        def fit(net, one, data, n):
+            for i, (x, y) in enumerate(data):
+                one.zero_grad()  # GL201
+                (criterion(net(x), y) / n).backward()
+                if (i + 1) % n == 0 or i + 1 == len(data):
+                    one.step()
+        """,
+    "the clear stands between the backward and the step": """
+        def fit(net, one, data):
+            for x, y in data:
+                criterion(net(x), y).backward()
+                one.zero_grad()  # GL201
+                one.step()
+        """,
+}
+DOUBTED = {
+    "of two optimizers over one net, the other may have cleared": """
+        other = torch.optim.Adam(model.parameters())
+        for epoch in range(epochs):
+            for x, y in loader:
+                if epoch > 5:
+                    other.zero_grad()
+                criterion(model(x), y).backward()
+                optimizer.step()  # GL101
+        """,
+    "who was given its optimizer may spend in a way that is not seen": """
+        def fit(net, one, data, warm):
+            for k, (x, y) in enumerate(data):
+                one.zero_grad()  # GL201
+                criterion(net(x), y).backward()
+                if k == 0:
+                    print("no step")
+                else:
+                    one.step()
+        """,
+}
+
+WINDOWS = """
+critic = nn.Linear(8, 3)
+theirs = torch.optim.SGD(critic.parameters(), lr=0.1)
+for i, (x, y) in enumerate(loader):
+    (criterion(model(x), y) / 4).backward()  # GL203
+    if (i + 1) % 4 == 0:
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+SECOND = """\
+    theirs.zero_grad()
+    critic(x).mean().backward()
+    theirs.step()
+"""
+
+
+@each(SURE, after=ONE_NET)
+def test_with_its_grounds_a_finding_is_shown(text: str) -> None:
+    program, expected = faulty(text)
+    assert expected <= shown(check(program))
+
+
+@each(DOUBTED, after=ONE_NET)
+def test_without_them_it_is_possible_and_shown_on_request(text: str) -> None:
+    program, expected = faulty(text)
+    checked = check(program)
+    assert expected <= everything(checked)
+    assert not expected & shown(checked)
+
+
+def test_what_a_window_leaves_over_is_told_where_one_optimizer_steps_in_its_loop() -> None:
+    program, expected = faulty(ONE_NET + WINDOWS)
+    apart = check(f"{program}\nfor x, _ in loader:\n{SECOND}")
+    together = check(f"{program}\n{SECOND}")
+    assert expected <= shown(apart)
+    assert "GL203" not in {rule for rule, _ in everything(together)}
+
+
+def everything(checked: Checked) -> Found:
+    return {(finding.rule, finding.at.line) for finding in checked.findings}
