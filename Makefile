@@ -6,6 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WEB := $(wildcard web/*.* web/src/*)
+BENCH := .venv-bench
+PEERS := $(BENCH)/.installed
 
 # For the build backend's own environment too: older pips read the first there,
 # newer ones the second. Relative, because pip splits these at spaces.
@@ -15,10 +17,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test browser check bench docs pictures format clean
+.PHONY: help install demo test browser check bench bench-quick docs pictures format clean
 
 help:  ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 install: $(STAMP)  ## Put gradledger and its tools into .venv (every other target does, too)
 
@@ -45,9 +47,14 @@ check: $(STAMP)  ## Format, lint, types, layers, and generated pages up to date
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m gradledger.rules.pages --check docs/rules
 	$(BIN)/python web/building.py --check
+	$(BIN)/python -m benchmarks.publish --check
 
-bench: $(STAMP)  ## Measure what gradledger costs and saves
-	$(BIN)/python benchmarks/run.py
+bench: $(PEERS)  ## Measure gradledger next to its peers (half an hour), and publish that
+	$(BENCH)/bin/python -m benchmarks
+	$(BENCH)/bin/python -m benchmarks.publish
+
+bench-quick: $(PEERS)  ## Measure roughly (five minutes), and publish nothing
+	$(BENCH)/bin/python -m benchmarks --quick --output build/bench-quick
 
 docs: $(STAMP)  ## Write docs/rules from the rules
 	$(BIN)/python -m gradledger.rules.pages docs/rules
@@ -61,7 +68,7 @@ format: $(STAMP)  ## Format the code, and fix what ruff can fix
 	$(BIN)/ruff check --fix .
 
 clean:  ## Remove .venv, caches and build products
-	rm -rf $(VENV) build dist src/*.egg-info web/node_modules src/gradledger/report/page/bundle
+	rm -rf $(VENV) $(BENCH)* build dist src/*.egg-info web/node_modules src/gradledger/report/page/bundle
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -71,4 +78,14 @@ $(STAMP): pyproject.toml constraints.txt $(WEB)
 	@echo "Installing gradledger and its tools into $(VENV) (a minute or so, once)"
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install -qq -c constraints.txt -e '.[torch,dev]'
+	@touch $@
+
+# Peers have an environment of their own, and so has each that does not get on with the others. One
+# that can't be had stops nothing: the tables say why.
+$(PEERS): pyproject.toml constraints.txt benchmarks/requirements.txt benchmarks/peers.py $(WEB)
+	@rm -f $@
+	@echo "Installing gradledger and its peers into $(BENCH) (some minutes, once)"
+	@$(PYTHON) -m venv $(BENCH)
+	@$(BENCH)/bin/python -m pip install -qq -c constraints.txt -e '.[torch]' -r benchmarks/requirements.txt
+	@$(BENCH)/bin/python -m benchmarks.peers
 	@touch $@

@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.measure import compare
+from benchmarks.results import Results, size_of, versions
 from gradledger.ledger import Place
 from gradledger.ledger.events import Backward, Clear, Clip, Event, Own, RunEnd, Step, Weight
 from gradledger.recording import Recorder, Recording, RunInfo
@@ -18,9 +20,12 @@ from gradledger.report.page import page
 STEPS = 10_000
 LAYERS = [f"layers.{n}.weight" for n in range(24)]
 CELLS = frozenset(LAYERS)
+ABOUT = f"""\
+Reports of a recorded run of {STEPS:,} steps with 24 parameters and windows of 4, next to reading \
+the recording and doing nothing with it. CPU time per step of the run."""
 
 
-def main() -> None:
+def results(quick: bool) -> Results:
     """Time for a step of the run, of each way to look at it; and the size of the page."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "run.gradledger")
@@ -41,14 +46,26 @@ def main() -> None:
         def as_json() -> None:
             render(together([_told(path)]), "json", stream=io.StringIO())
 
-        compare(
-            f"A report of {STEPS:,} steps, per step",
-            {"reading alone": read, "the verdict, JSON": as_json, "the page": as_page},
+        table = compare(
+            f"A report of {STEPS:,} steps",
+            {
+                "reading alone": read,
+                "reading again (the noise)": read,
+                "gradledger report --format json": as_json,
+                "gradledger report --format html": as_page,
+            },
             per=STEPS,
-            rounds=5,
+            rounds=2 if quick else 5,
         )
-        size = len(page([chronicle], verdict=verdict).encode())
-        print(f"  the page has {size / 1e6:.2f} MB")
+        size = size_of(len(page([chronicle], verdict=verdict).encode()))
+    return Results(
+        "report",
+        "Reports",
+        ABOUT,
+        {"formats": replace(table, note=f"The page has {size}.")},
+        quick,
+        versions=versions(["gradledger", "jinja2", "rich"]),
+    )
 
 
 def _told(path: Path) -> Chronicle:
@@ -85,7 +102,3 @@ def _events() -> Iterator[Event]:
 
 def _at(line: int) -> Place:
     return Place("train.py", line)
-
-
-if __name__ == "__main__":
-    main()

@@ -10,15 +10,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.measure import compare
+from benchmarks.results import Results, versions
 
+RUFF = "ruff rule F401"
 COMMANDS = {
     "python -c pass": [sys.executable, "-c", "pass"],
-    "import gradledger": [sys.executable, "-c", "import gradledger"],
-    "import gradledger.rules": [sys.executable, "-c", "import gradledger.rules"],
+    "python -c pass, again (the noise)": [sys.executable, "-c", "pass"],
+    "the package, imported": [sys.executable, "-c", "import gradledger"],
+    "its rules, imported": [sys.executable, "-c", "import gradledger.rules"],
     "gradledger rules": [sys.executable, "-m", "gradledger", "rules"],
     "gradledger rule GL101": [sys.executable, "-m", "gradledger", "rule", "GL101"],
-    "ruff rule F401": [str(Path(sys.executable).with_name("ruff")), "rule", "F401"],
+    RUFF: [str(Path(sys.executable).with_name("ruff")), "rule", "F401"],
 }
+ABOUT = """\
+CPU time of the whole process, user and system, next to a Python that does nothing. ruff is a \
+compiled program, and starts without one."""
 
 
 def starting(command: list[str]) -> Callable[[], object]:
@@ -32,15 +38,20 @@ def children_cpu() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def main() -> None:
+def results(quick: bool) -> Results:
     """CPU time of the whole process, user and system."""
-    compare(
-        "Starting, CPU time",
+    table = compare(
+        "Starting a command",
         {name: starting(command) for name, command in COMMANDS.items()},
         clock=children_cpu,
-        rounds=11,
+        rounds=5 if quick else 21,
+        peers=[RUFF],
     )
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return Results(
+        "startup",
+        "Starting",
+        ABOUT,
+        {"commands": table},
+        quick,
+        versions=versions(["gradledger", "rich", "ruff"]),
+    )

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 
 import torch
 from torch import nn
 
 from benchmarks.measure import compare
+from benchmarks.results import Ratios, Results, versions
 from gradledger.ledger import Book, Place
-from gradledger.ledger.events import Backward, Batch, Clear, Declare, Own, Step, Weight
+from gradledger.ledger.events import Backward, Batch, Clear, Declare, Event, Own, Step, Weight
 from gradledger.ledger.values import Value, replace
 from gradledger.rules import CATALOGUE, judge
 from gradledger.static import Branch, Do, Interpreter, Loop, Program, Sequence
 
 ITERATIONS = 300
+OURS = "gradledger: Value"
+ABOUT = """\
+The books themselves, apart from what fills them: events posted while a very small model trains, \
+programs followed on every path by the checker's interpreter, and the frozen values that all of it \
+is made of, next to dataclasses."""
 
 
 def at(line: int) -> Place:
     return Place("train.py", line)
 
 
-def bench_book() -> None:
+def book(rounds: int) -> Ratios:
     """The plain loop of a very small model, with and without its events posted."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -30,7 +35,7 @@ def bench_book() -> None:
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     x, y = torch.randn(32, 10), torch.randn(32, 1)
     cells = frozenset(name for name, _ in model.named_parameters())
-    opening = (Declare(at(1), cells), Own(at(2), "optimizer", cells))
+    opening: tuple[Event, ...] = (Declare(at(1), cells), Own(at(2), "optimizer", cells))
     events = (
         Batch(at(3)),
         Clear(at(4), cells),
@@ -39,18 +44,18 @@ def bench_book() -> None:
     )
     never_cleared = (events[0], *events[2:])
 
-    def train(posted: tuple[object, ...]) -> None:
-        book = Book(judge)
+    def train(posted: tuple[Event, ...]) -> None:
+        kept = Book(judge)
         for event in opening:
-            book.post(event)
+            kept.post(event)
         for _ in range(ITERATIONS):
             optimizer.zero_grad()
             nn.functional.mse_loss(model(x), y).backward()
             optimizer.step()
             for event in posted:
-                book.post(event)  # type: ignore[arg-type]
+                kept.post(event)
 
-    compare(
+    return compare(
         "The book next to a training step (MLP 10-32-1, SGD), per step",
         {
             "plain loop": lambda: train(()),
@@ -59,10 +64,11 @@ def bench_book() -> None:
             "the same without a clear (no page repeats)": lambda: train(never_cleared),
         },
         per=ITERATIONS,
+        rounds=rounds,
     )
 
 
-def bench_interpreter() -> None:
+def interpreter(rounds: int) -> Ratios:
     """Loops as people write them, followed on every path."""
     cells = frozenset({"weights"})
     own, nothing = Do(Own(at(1), "optimizer", cells)), Sequence(())
@@ -78,17 +84,18 @@ def bench_interpreter() -> None:
     def follow(program: Program) -> None:
         Interpreter(judge, stops=stops).run(Sequence((own, Loop(program))))
 
-    compare(
+    return compare(
         "The interpreter, per program",
         {
             "clear, backward, step": lambda: follow(plain),
             "accumulation with a window boundary": lambda: follow(window),
             "a condition tested twice": lambda: follow(amp),
         },
+        rounds=rounds,
     )
 
 
-def bench_values() -> None:
+def values(rounds: int) -> dict[str, Ratios]:
     """The ledger's values against frozen dataclasses of the same shape."""
     names = [f"field_{i}" for i in range(8)]
     annotations = dict.fromkeys(names, "int")
@@ -103,25 +110,28 @@ def bench_values() -> None:
             type("Made", (), {**here, **defaults})
         )
 
-    compare(
+    defining = compare(
         "Defining a class",
-        {"frozen dataclass with slots": as_dataclass, "Value": as_value},
-        rounds=60,
+        {"frozen dataclass": as_dataclass, OURS: as_value},
+        rounds=4 * rounds,
+        peers=["frozen dataclass"],
     )
     value, standard = as_value()(), as_dataclass()()
 
     def copy_values() -> None:
         for i in range(1000):
-            replace(value, field_3=i)  # type: ignore[type-var]
+            replace(value, field_3=i)
 
     def copy_standard() -> None:
         for i in range(1000):
             dataclasses.replace(standard, field_3=i)
 
-    compare(
+    copying = compare(
         "A changed copy",
-        {"dataclasses.replace": copy_standard, "values.replace": copy_values},
+        {"frozen dataclass": copy_standard, OURS: copy_values},
         per=1000,
+        rounds=rounds,
+        peers=["frozen dataclass"],
     )
     nested_value, nested_standard = {as_value()(value): 0}, {as_dataclass()(standard): 0}
     (value_key,), (standard_key,) = nested_value, nested_standard
@@ -130,22 +140,27 @@ def bench_values() -> None:
         for _ in range(1000):
             table[key]
 
-    compare(
+    looking = compare(
         "Looking up a value that holds a value",
         {
             "frozen dataclass": lambda: look_up(nested_standard, standard_key),
-            "Value": lambda: look_up(nested_value, value_key),
+            OURS: lambda: look_up(nested_value, value_key),
         },
         per=1000,
+        rounds=rounds,
+        peers=["frozen dataclass"],
     )
+    return {"values.define": defining, "values.copy": copying, "values.look_up": looking}
 
 
-def main() -> None:
+def results(quick: bool) -> Results:
     """Everything about the ledger."""
-    bench_book()
-    bench_interpreter()
-    bench_values()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    rounds = 5 if quick else 15
+    return Results(
+        "ledger",
+        "The ledger",
+        ABOUT,
+        {"book": book(rounds), "interpreter": interpreter(rounds), **values(rounds)},
+        quick,
+        versions=versions(["gradledger", "torch"]),
+    )
