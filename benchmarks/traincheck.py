@@ -36,7 +36,6 @@ PATIENCE = 600
 
 EPOCHS = 3
 SEEN = [rule for rule in CATALOGUE if rule.seen_by.by_run]
-FIRST_OF_EACH_LAW = list({rule.code[:3]: rule for rule in reversed(SEEN)}.values())[::-1]
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def results(quick: bool) -> Results:
         "long_run": auditing.long_run(4_000 if quick else 20_000),
     }
     rules = [rule for rule in traincheck.SEEN if not quick or rule.code in QUICK]
-    said = everything(rules, quick)
+    said = everything(rules)
     tables["found"] = sums("Rule examples at run time, in all", said, WORDS)
     tables["rules"] = verdicts("Rule examples at run time", rules, said)
     peers = {TRAINCHECK.name: TRAINCHECK.version} if TRAINCHECK.version else {}
@@ -58,14 +58,14 @@ def results(quick: bool) -> Results:
     return Results("auditor", TITLE, ABOUT, tables, quick, versions=packages | peers)
 
 
-def everything(rules: list[Rule], quick: bool) -> Everything:
+def everything(rules: list[Rule]) -> Everything:
     """What each tool says of the programs of each rule."""
     codes = [rule.code for rule in rules]
     said: dict[str, dict[str, Said | str]] = {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for name, ask in TOOLS.items():
             said[name] = dict(zip(codes, pool.map(partial(_said, ask), rules), strict=True))
-    said[TRAINCHECK.name] = by_traincheck(rules, quick)
+    said[TRAINCHECK.name] = by_traincheck(rules)
     return said
 
 
@@ -75,12 +75,10 @@ def _said(ask: Tool, rule: Rule) -> Said:
     return Said.of(ask(bad(rule).path), ask(good(rule).path), ours)
 
 
-def by_traincheck(rules: list[Rule], quick: bool) -> dict[str, Said | str]:
-    """What is known of it; what is not is measured for one rule of each law."""
+def by_traincheck(rules: list[Rule]) -> dict[str, Said | str]:
+    """What is known of it: to learn takes minutes for each rule, and is done by itself."""
     if why := TRAINCHECK.why_not():
         return {rule.code: why for rule in rules}
-    if not quick:
-        traincheck.measure(traincheck.FIRST_OF_EACH_LAW)
     known = traincheck.kept(rules)
     return {rule.code: _of(known.get(rule.code)) for rule in rules}
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gradledger.static.checked import Checked
-from tests.static.programs import ONE_NET, Found, check, each, faulty, shown
+from tests.static.programs import ONE_NET, check, each, everything, faulty, shown
 
 SURE = {
     "nothing in the step's own loop clears": """
@@ -13,7 +12,7 @@ SURE = {
                 criterion(net(x), y).backward()
                 one.step()  # GL101
         """,
-    "every optimizer is in sight, and has its own parameters": """
+    "what clears is another optimizer's, and all are in sight": """
         critic = nn.Linear(8, 1)
         theirs = torch.optim.SGD(critic.parameters(), lr=0.1)
         for x, y in loader:
@@ -97,7 +96,3 @@ def test_what_a_window_leaves_over_is_told_where_one_optimizer_steps_in_its_loop
     together = check(f"{program}\n{SECOND}")
     assert expected <= shown(apart)
     assert "GL203" not in {rule for rule, _ in everything(together)}
-
-
-def everything(checked: Checked) -> Found:
-    return {(finding.rule, finding.at.line) for finding in checked.findings}

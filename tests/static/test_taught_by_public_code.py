@@ -5,7 +5,7 @@ Each is the shortest that shows the cause, and each gave a finding before the ca
 
 from __future__ import annotations
 
-from tests.static.programs import ONE_NET, check, correct, each, faulty, shown
+from tests.static.programs import ONE_NET, check, correct, each, faulty, finds, shown
 
 SILENT = {
     "one loop over parameters goes round if the other does": """
@@ -839,7 +839,7 @@ def test_with_several_nets_at_most_wasted_work_is_told(text: str) -> None:
 @each(FOUND, after=ONE_NET)
 def test_what_was_missed_is_found(text: str) -> None:
     program, expected = faulty(text)
-    assert shown(check(program)) == expected
+    assert finds(check(program), expected)
 
 
 @each(TWINS, after=ONE_NET)
@@ -850,4 +850,4 @@ def test_nothing_is_said_where_the_reason_stands(text: str) -> None:
 @each(TWINS, after=ONE_NET)
 def test_without_the_reason_the_fault_is_found(text: str) -> None:
     program, expected = faulty(text)
-    assert shown(check(program)) == expected
+    assert finds(check(program), expected)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.static.programs import ONE_NET, check, correct, each, faulty, shown
+from tests.static.programs import ONE_NET, check, correct, each, faulty, finds, shown
 
 BOUNDARIES = {
     "(i + 1) % n == 0 closes a window, and a flush closes the last": """
@@ -253,4 +253,4 @@ def test_nothing_is_said_of_the_correct_program(text: str) -> None:
 @each(TWINS, after=ONE_NET, wrong=MISSED)
 def test_the_fault_is_found_in_its_line_and_nothing_else(text: str) -> None:
     program, expected = faulty(text)
-    assert shown(check(program)) == expected
+    assert finds(check(program), expected)

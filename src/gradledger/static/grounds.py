@@ -42,7 +42,7 @@ class Grounds:
     def _carry(self, finding: Finding) -> bool:
         match finding.rule:
             case "GL101":
-                return self._all_known or not all(map(_clears, self._around(finding.at)))
+                return any(self._uncleared(finding, loop) for loop in self._around(finding.at))
             case "GL201":
                 around = list(self._around(finding.at))
                 return (
@@ -53,6 +53,14 @@ class Grounds:
             case rule if rule in OF_ONE_OPTIMIZER:
                 return self._one_steps(finding)
         return True
+
+    def _uncleared(self, finding: Finding, loop: Program) -> bool:
+        """Does nothing in the step's own loop clear, but for what other optimizers there hold?"""
+        clears = [event.cells for event in _events(loop) if isinstance(event, Clear)]
+        if not clears:
+            return True
+        others = self._all_known and not self._one_steps(finding)
+        return others and all(cells.isdisjoint(finding.cells) for cells in clears)
 
     def _one_steps(self, finding: Finding) -> bool:
         """Is there one optimizer alone that steps in the finding's own loop?"""
@@ -85,10 +93,6 @@ def _nodes(program: Node) -> Iterator[Node]:
 
 def _events(program: Program) -> Iterator[Event]:
     return (node.event for node in _nodes(program) if isinstance(node, Do))
-
-
-def _clears(around: Program) -> bool:
-    return any(isinstance(event, Clear) for event in _events(around))
 
 
 def _comes_between(at: Place, around: Program) -> bool:
