@@ -21,11 +21,11 @@ HEADLINES = (
 
 
 def headlines(results: Sequence[Results]) -> str:
-    """A small table: ours, and the best of the others."""
+    """A small table: ours, and the best of the others. What has no results is left out."""
     by_name = {each.name: each.tables for each in results}
     lines = [["", "gradledger", "the best of the peers"]]
     for told, suite, key in HEADLINES:
-        table = by_name[suite][key]
+        table = by_name.get(suite, {}).get(key)
         if isinstance(table, Verdicts):
             lines.append([told, *_counted(table)])
         elif isinstance(table, Ratios):

@@ -182,14 +182,21 @@ def test_the_readme_changes_between_its_markers_only(root: Path) -> None:
         with_numbers("# us\n", [results(cost=COST)])
 
 
-def test_results_that_are_rough_or_missing_are_not_published(tmp_path: Path) -> None:
+def test_rough_results_are_not_published(tmp_path: Path) -> None:
     for name in NAMES:
         replace(results(cost=COST), name=name, quick=name == "ranks").write(tmp_path)
     with pytest.raises(Unpublishable, match="the results of ranks are quick ones"):
         read(tmp_path)
-    (tmp_path / "growth.json").unlink()
-    with pytest.raises(Unpublishable, match="no results of growth"):
+
+
+def test_what_was_not_measured_is_named(tmp_path: Path) -> None:
+    with pytest.raises(Unpublishable, match="there are no results"):
         read(tmp_path)
+    for name in NAMES:
+        replace(results(cost=COST), name=name).write(tmp_path)
+    assert "Not measured" not in page(read(tmp_path))
+    (tmp_path / "growth.json").unlink()
+    assert "Not measured yet, or not to its end: growth." in page(read(tmp_path))
 
 
 def test_a_check_needs_neither_torch_nor_matplotlib() -> None:
