@@ -48,6 +48,33 @@ DOUBTED = {
                 criterion(model(x), y).backward()
                 optimizer.step()  # GL101
         """,
+    "of two optimizers over one net, the other may have spent": """
+        other = torch.optim.Adam(model.parameters())
+        for x, y in loader:
+            other.zero_grad()
+            criterion(model(x), y).backward()
+            other.step()
+        for k, (x, y) in enumerate(loader):
+            optimizer.zero_grad()  # GL201
+            criterion(model(x), y).backward()
+            if k == 0:
+                print("no step")
+            else:
+                optimizer.step()
+        """,
+    "where two optimizers step, whose window it is that is reduced is in doubt": """
+        critic = nn.Linear(8, 3)
+        theirs = torch.optim.SGD(critic.parameters(), lr=0.1)
+        ranks = nn.parallel.DistributedDataParallel(model)
+        for i, (x, y) in enumerate(loader):
+            (criterion(ranks(x), y) / 4).backward()  # GL802
+            if (i + 1) % 4 == 0 or i + 1 == len(loader):
+                optimizer.step()
+                optimizer.zero_grad()
+            theirs.zero_grad()
+            critic(x).mean().backward()
+            theirs.step()
+        """,
     "who was given its optimizer may spend in a way that is not seen": """
         def fit(net, one, data, warm):
             for k, (x, y) in enumerate(data):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gradledger.ledger.findings import Finding
-from gradledger.ledger.values import replace
 from gradledger.rules import CATALOGUE, YIELDS_TO, judge
 from gradledger.static.checked import Checked, Unknown
 from gradledger.static.interpreter import Interpreter, TooManyPaths
@@ -21,9 +20,6 @@ SEEN = frozenset(rule.code for rule in CATALOGUE if rule.seen_by.by_check)
 
 TOO_DEEP = "it is nested too deeply"
 TOO_MANY = "there are too many paths through it"
-
-OF_ABSENCE = frozenset({"GL202", "GL501"})
-"""With several optimizers, nobody can be sure that a backward did not reach one of them."""
 
 MOST_VISITS = 40_000
 MOST_OUTCOMES = 2_500
@@ -98,16 +94,13 @@ def _judged(root: Root, most: int) -> tuple[tuple[Finding, ...], str | None]:
         except TooManyPaths:
             return (), TOO_MANY
     why = root.unknown[0][1] if root.unknown else ""
-    findings = tuple(
-        replace(f, certainty="possible") if f.rule == "GL504" and f.at in root.uncounted else f
-        for f in findings
-    )
+    findings = tuple(finding for finding in findings if finding.rule in SEEN)
     if findings:
         from gradledger.static.grounds import Grounds
 
-        findings = tuple(Grounds(program, root.optimizers.values()).sobered(findings))
-    seen = SEEN if binding.sees_all else SEEN - OF_ABSENCE
-    return tuple(f for f in findings if f.rule in seen), why
+        grounds = Grounds(program, root, sees_all=binding.sees_all)
+        findings = tuple(grounds.sobered(findings))
+    return findings, why
 
 
 def _findings(program: Program, options: set[str], most: int) -> tuple[Finding, ...]:

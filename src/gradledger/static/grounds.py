@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gradledger.ledger.events import Backward, Clear, Event, Own, Step
+from gradledger.ledger.events import Backward, Clear, Own, Step
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
-from gradledger.static.lowering.values import Optimizer
-from gradledger.static.program import Do, Loop, Node, Program, Tick
+from gradledger.static.lowering.blocks import events_in, pieces
+from gradledger.static.lowering.roots import Root
+from gradledger.static.program import Do, Loop, Program, Tick
+
+OF_ABSENCE = frozenset({"GL202", "GL501"})
+"""With several optimizers, nobody can be sure that a backward did not reach one of them."""
 
 OF_ONE_OPTIMIZER = frozenset({"GL403", "GL405", "GL802"})
 """These count what happens between two steps: whose, is only clear where one steps."""
@@ -23,18 +27,21 @@ OF_ONE_OPTIMIZER = frozenset({"GL403", "GL405", "GL802"})
 class Grounds:
     """How well the code around a finding is understood."""
 
-    def __init__(self, program: Program, optimizers: Iterable[Optimizer]) -> None:
+    def __init__(self, program: Program, root: Root, *, sees_all: bool) -> None:
         self._program = program
-        events = list(_events(program))
-        owned = [event.cells for event in events if isinstance(event, Own)]
+        self._root = root
+        self._sees_all = sees_all
+        owned = [event.cells for event in events_in(program) if isinstance(event, Own)]
         apart = sum(map(len, owned)) == len(frozenset().union(*owned))
-        unseen = any(optimizer.outside and optimizer.keys is None for optimizer in optimizers)
+        unseen = any(o.outside and o.keys is None for o in root.optimizers.values())
         self._all_known = bool(owned) and apart and not unseen
         """It is known who made each optimizer or whose parameters it has, and none share any."""
 
     def sobered(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         """The findings, those that lack their grounds as possible ones, or not at all."""
         for finding in findings:
+            if finding.rule in OF_ABSENCE and not self._sees_all:
+                continue
             if finding.rule == "GL203" and not self._one_steps(finding):
                 continue  # what one optimizer leaves over may be what another has no use for
             yield finding if self._carry(finding) else replace(finding, certainty="possible")
@@ -50,13 +57,15 @@ class Grounds:
                     or any(map(_has_windows, around))
                     or any(_comes_between(finding.at, loop) for loop in around)
                 )
+            case "GL504":
+                return finding.at not in self._root.uncounted
             case rule if rule in OF_ONE_OPTIMIZER:
                 return self._one_steps(finding)
         return True
 
     def _uncleared(self, finding: Finding, loop: Program) -> bool:
         """Does nothing in the step's own loop clear, but for what other optimizers there hold?"""
-        clears = [event.cells for event in _events(loop) if isinstance(event, Clear)]
+        clears = [event.cells for event in events_in(loop) if isinstance(event, Clear)]
         if not clears:
             return True
         others = self._all_known and not self._one_steps(finding)
@@ -65,7 +74,7 @@ class Grounds:
     def _one_steps(self, finding: Finding) -> bool:
         """Is there one optimizer alone that steps in the finding's own loop?"""
         return all(
-            len({event.optimizer for event in _events(loop) if isinstance(event, Step)}) <= 1
+            len({event.optimizer for event in events_in(loop) if isinstance(event, Step)}) <= 1
             for loop in self._around(finding.at)
         )
 
@@ -85,20 +94,10 @@ def _loops(program: Program, at: Place, around: Program) -> Iterator[Program]:
         yield from _loops(piece, at, around)
 
 
-def _nodes(program: Node) -> Iterator[Node]:
-    yield program
-    for piece in program.inner:
-        yield from _nodes(piece)
-
-
-def _events(program: Program) -> Iterator[Event]:
-    return (node.event for node in _nodes(program) if isinstance(node, Do))
-
-
 def _comes_between(at: Place, around: Program) -> bool:
     """Is it after a backward and before a step, in the order of the text?"""
     deposited = passed = False
-    for event in _events(around):
+    for event in events_in(around):
         deposited |= isinstance(event, Backward)
         passed |= deposited and event.at == at
         if passed and isinstance(event, Step):
@@ -108,4 +107,4 @@ def _comes_between(at: Place, around: Program) -> bool:
 
 def _has_windows(around: Program) -> bool:
     """Does a counter close windows in it?"""
-    return any(isinstance(node, Tick) for node in _nodes(around))
+    return any(isinstance(piece, Tick) for piece in pieces(around))
