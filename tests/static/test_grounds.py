@@ -63,17 +63,17 @@ DOUBTED = {
                 optimizer.step()
         """,
     "where two optimizers step, whose window it is that is reduced is in doubt": """
-        critic = nn.Linear(8, 3)
+        net, critic = nn.parallel.DistributedDataParallel(nn.Linear(8, 3)), nn.Linear(8, 3)
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
         theirs = torch.optim.SGD(critic.parameters(), lr=0.1)
-        ranks = nn.parallel.DistributedDataParallel(model)
         for i, (x, y) in enumerate(loader):
-            (criterion(ranks(x), y) / 4).backward()  # GL802
-            if (i + 1) % 4 == 0 or i + 1 == len(loader):
-                optimizer.step()
-                optimizer.zero_grad()
+            (criterion(net(x), y) / 4).backward()  # GL802
             theirs.zero_grad()
             critic(x).mean().backward()
             theirs.step()
+            if (i + 1) % 4 == 0:
+                one.step()
+                one.zero_grad()
         """,
     "who was given its optimizer may spend in a way that is not seen": """
         def fit(net, one, data, warm):
