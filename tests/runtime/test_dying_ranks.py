@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.command_line import Ended, fresh
+from tests.torchrun import FRESH_STORE
 
 PROGRAM = Path(__file__).parent / "programs" / "ranks" / "dies.py"
 
@@ -19,7 +20,7 @@ def torchrun(
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(ranks)]
     launcher += ["--max-restarts", str(restarts)]
     run = ["-m", "gradledger", "run", *options, str(PROGRAM), *program]
-    ended = fresh(*launcher, *run, at=at, TMPDIR=str(at / "temporary"))
+    ended = fresh(*launcher, *run, at=at, TMPDIR=str(at / "temporary"), **FRESH_STORE)
     return Ended(ended.status, ended.output, " ".join(ended.errors.split()))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from datetime import timedelta
 from pathlib import Path
 
 import torch
@@ -27,9 +26,7 @@ EPOCHS, EVERY, ACCUMULATE = 3, 4, 3
 def main(folder: Path, at: int) -> None:
     """Trains to the end, from wherever all ranks can."""
     torch.set_num_threads(1)
-    # After a restart, gloo now and then waits in vain for a connection. It gives up soon, and is
-    # started once more.
-    dist.init_process_group("gloo", timeout=timedelta(seconds=30))
+    dist.init_process_group("gloo")
     rank, ranks = dist.get_rank(), dist.get_world_size()
     first_start = os.environ["TORCHELASTIC_RESTART_COUNT"] == "0"
     torch.manual_seed(5)

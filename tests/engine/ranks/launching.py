@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 import torch
 
+from tests.torchrun import FRESH_STORE
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -21,7 +23,7 @@ def launch(ranks: int, *arguments: str, seconds: int = 300, restarts: int = 0) -
     """Runs a module on so many ranks of this machine. What it has printed; fails if it failed."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     command += [f"--nproc-per-node={ranks}", f"--max-restarts={restarts}", "-m", *arguments]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    environment = os.environ | FRESH_STORE | {"OMP_NUM_THREADS": "1"}
     with subprocess.Popen(
         command,
         cwd=ROOT,

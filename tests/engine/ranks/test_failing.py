@@ -31,10 +31,10 @@ def test_killed_in_a_window_it_ends_bit_for_bit_like_the_undisturbed_run(tmp_pat
     calm, killed = tmp_path / "calm", tmp_path / "killed"
     for folder, at in ((calm, -1), (killed, 1005)):
         folder.mkdir()
-        launch(2, "tests.engine.ranks.killed", str(folder), str(at), restarts=12, seconds=300)
+        launch(2, "tests.engine.ranks.killed", str(folder), str(at), restarts=1, seconds=300)
     for rank in range(2):
         assert (calm / f"starts.{rank}").read_text() == "0"
-        assert int((killed / f"starts.{rank}").read_text()) >= 1
+        assert (killed / f"starts.{rank}").read_text() == "1"
         expected = torch.load(calm / f"final.{rank}")
         found = torch.load(killed / f"final.{rank}")
         assert all(torch.equal(a, b) for a, b in zip(expected, found, strict=True))
