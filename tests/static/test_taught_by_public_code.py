@@ -314,8 +314,7 @@ TWINS = {
         if os.path.exists("last.pt"):
             state = torch.load("last.pt")
             optimizer.load_state_dict(state["optimizer"])  # right only
-            for _ in range(state["epoch"]):
-                schedule.step()  # GL503
+            schedule.step()  # GL503
         for epoch in range(epochs):
             for x, y in loader:
                 optimizer.zero_grad()
@@ -819,6 +818,98 @@ TWINS = {
             (net.heat.exp() * 0.3).backward()  # right only
             (net.heat.exp() * net.line(x).mean()).backward()  # wrong only
             net.other.step()
+        """,
+    "a sum without a graph keeps none": """
+        for epoch in range(epochs):
+            total = torch.tensor(0.0)
+            for x, y in loader:
+                optimizer.zero_grad()
+                loss = criterion(model(x), y)
+                loss.backward()
+                optimizer.step()
+                with torch.no_grad():  # right only
+                    total += loss  # right only
+                total += loss  # wrong only, GL701
+        """,
+    "a loop in which schedules move alone brings them forward": """
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+        for _ in range(start):  # right only
+            schedule.step()  # right only
+        for epoch in range(epochs):
+            schedule.step()  # wrong only, GL503
+            for x, y in loader:
+                optimizer.zero_grad()
+                criterion(model(x), y).backward()
+                optimizer.step()
+            schedule.step()  # right only
+        """,
+    "a manager of the project's own may hold back syncs": """
+        from contextlib import contextmanager
+
+        @contextmanager
+        def last_alone(module, last):
+            if last:
+                yield
+            else:
+                with module.no_sync():  # right only
+                    yield  # right only
+                yield  # wrong only
+
+        net = nn.parallel.DistributedDataParallel(nn.Linear(8, 3))
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(100):
+            one.zero_grad()
+            for i in range(4):
+                x, y = next(data)
+                with last_alone(net, i == 3):
+                    (criterion(net(x), y) / 4).backward()  # GL802
+            one.step()
+        """,
+    "what is deposited before there is an optimizer is not meant for it": """
+        net = nn.Linear(8, 3)
+        one = torch.optim.SGD(net.parameters(), lr=0.1)  # wrong only
+        criterion(net(torch.rand(2, 8)), torch.tensor([0, 1])).backward()
+        one = torch.optim.SGD(net.parameters(), lr=0.1)  # right only
+        for x, y in loader:
+            one.zero_grad()  # GL201
+            criterion(net(x), y).backward()
+            one.step()
+        """,
+    "a gradient that stands between its backward and its clear is there": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.head = nn.Linear(8, 8), nn.Linear(8, 3)
+
+            def forward(self, x):
+                return self.head(self.body(x))
+
+        net = Net()
+        one = torch.optim.SGD([net.body.weight, net.body.bias], lr=0.1)
+        for x, y in loader:
+            one.zero_grad()
+            net.head.zero_grad()
+            criterion(net(x), y).backward()  # right only
+            print(net.head.weight.grad.norm())  # GL606
+            criterion(net(x), y).backward()  # wrong only
+            one.step()
+        """,
+    "a clear of what came out of sight is a clear": """
+        from somewhere import resumed
+
+        author, critic = nn.Linear(8, 8), nn.Linear(8, 1)
+        ours = torch.optim.Adam(author.parameters())
+        theirs = torch.optim.Adam(critic.parameters())
+        if resume:
+            author, ours = resumed(author, ours)
+            critic, theirs = resumed(critic, theirs)
+        for x, y in loader:
+            author.zero_grad()
+            F.l1_loss(author(x), x).backward()
+            ours.step()
+            critic.zero_grad()  # right only
+            critic(author(x).detach()).mean().backward()
+            theirs.step()  # GL101
         """,
 }
 """Programs that are right by one line, and faulty without it: the reason that was not seen."""

@@ -57,6 +57,8 @@ class Grounds:
                     or any(map(_has_windows, around))
                     or any(_comes_between(finding.at, loop) for loop in around)
                 )
+            case "GL606":
+                return not any(_holds_deposits(finding, loop) for loop in self._around(finding.at))
             case "GL504":
                 return finding.at not in self._root.uncounted
             case rule if rule in OF_ONE_OPTIMIZER:
@@ -64,19 +66,21 @@ class Grounds:
         return True
 
     def _uncleared(self, finding: Finding, loop: Program) -> bool:
-        """Does nothing in the step's own loop clear, but for what other optimizers there hold?"""
+        """Does nothing in the step's own loop clear, but for what other optimizers there hold?
+
+        Where there are as many clears as optimizers, one of them is more likely misread by us.
+        """
         clears = [event.cells for event in events_in(loop) if isinstance(event, Clear)]
         if not clears:
             return True
-        others = self._all_known and not self._one_steps(finding)
-        return others and all(cells.isdisjoint(finding.cells) for cells in clears)
+        stepping = _stepping(loop)
+        if not self._all_known or len(stepping) <= len(set(clears)):
+            return False
+        return all(cells and cells.isdisjoint(finding.cells) for cells in clears)
 
     def _one_steps(self, finding: Finding) -> bool:
         """Is there one optimizer alone that steps in the finding's own loop?"""
-        return all(
-            len({event.optimizer for event in events_in(loop) if isinstance(event, Step)}) <= 1
-            for loop in self._around(finding.at)
-        )
+        return all(len(_stepping(loop)) <= 1 for loop in self._around(finding.at))
 
     def _around(self, at: Place) -> Iterator[Program]:
         """The innermost loop round each event at this place; where there is none, all."""
@@ -94,6 +98,11 @@ def _loops(program: Program, at: Place, around: Program) -> Iterator[Program]:
         yield from _loops(piece, at, around)
 
 
+def _stepping(loop: Program) -> set[str]:
+    """The optimizers that step in it."""
+    return {event.optimizer for event in events_in(loop) if isinstance(event, Step)}
+
+
 def _comes_between(at: Place, around: Program) -> bool:
     """Is it after a backward and before a step, in the order of the text?"""
     deposited = passed = False
@@ -102,6 +111,18 @@ def _comes_between(at: Place, around: Program) -> bool:
         passed |= deposited and event.at == at
         if passed and isinstance(event, Step):
             return True
+    return False
+
+
+def _holds_deposits(finding: Finding, around: Program) -> bool:
+    """Does a backward come before it, with no clear in between, in the order of the text?"""
+    deposited = False
+    for event in events_in(around):
+        if event.at == finding.at:
+            return deposited
+        if isinstance(event, Clear):
+            deposited &= event.cells.isdisjoint(finding.cells)
+        deposited |= isinstance(event, Backward)
     return False
 
 

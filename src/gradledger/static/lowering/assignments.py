@@ -261,7 +261,7 @@ class Assignments(Conditions):
             self.assign(node.target, PLAIN)
             return
         made = self.combined(before, value, operator, node)
-        if isinstance(made, Thing) and isinstance(value, Thing):
+        if isinstance(made, Thing) and not made.plain and isinstance(value, Thing):
             made = self._summed(made, before, value, node)
         self.assign(node.target, made)
 

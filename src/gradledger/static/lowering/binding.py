@@ -458,6 +458,8 @@ class Binding:
 
     def _clear(self, event: Clears) -> Program:
         cells, maybe = self._named(event)
+        if not cells | maybe:
+            return Do(Clear(event.at, NO_CELLS))  # of what, nobody knows
         parts: list[Program] = []
         if cells and id(event) in self._thrown_away:
             parts.append(Do(Read(event.at, cells)))

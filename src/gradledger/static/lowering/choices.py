@@ -32,7 +32,9 @@ from gradledger.static.lowering.joining import joined
 from gradledger.static.lowering.values import (
     NONE,
     UNKNOWN,
+    ClassDef,
     Constant,
+    FunctionDef,
     Known,
     Thing,
 )
@@ -185,9 +187,9 @@ class Choices(Assignments):
         if name == "enable_grad":
             self.grad_enabled = True
             return
+        if self._may_hold_back_syncs(manager):
+            self.no_sync_maybe = True
         if isinstance(manager, ast.IfExp) or name in ("nullcontext", "get_context", "ctx"):
-            if "sync" in ast.unparse(manager):
-                self.no_sync_maybe = True
             return
         if name == "scale_loss" and call and call.args:
             self._apex(call, item, after)
@@ -198,6 +200,13 @@ class Choices(Assignments):
         value = self.eval(manager)
         if item.optional_vars is not None:
             self.assign(item.optional_vars, value if isinstance(value, Thing) else UNKNOWN)
+
+    def _may_hold_back_syncs(self, manager: ast.expr) -> bool:
+        """Is it `no_sync()` under some condition, or a manager of the project's own round that?"""
+        if "sync" in self.scope.module.text(manager):
+            return True
+        made = self.eval_quietly(manager.func) if isinstance(manager, ast.Call) else None
+        return isinstance(made, FunctionDef | ClassDef) and "sync" in made.module.text(made.node)
 
     def accumulate(self, call: ast.Call) -> None:
         """`with accelerator.accumulate(model)`."""

@@ -6,10 +6,11 @@ import ast
 import re
 from collections.abc import Callable
 
-from gradledger.ledger.events import Batch, EpochEnd, Keep
+from gradledger.ledger.events import Batch, EpochEnd, Keep, Schedule
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.blocks import (
+    IDLE,
     acts,
     conditions_in,
     holds,
@@ -283,7 +284,7 @@ class Loops(Choices):
             body, loop = self._round(node, id, enter, again)
         elif not acts(body):
             self.statements = statements + len(node.body)
-        if acts(body):
+        if acts(body) and body.kinds - IDLE != {Schedule}:  # alone, it is brought forward
             nested = bool(self.loops)
             self.write_rounds(
                 body,

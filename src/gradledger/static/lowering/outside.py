@@ -77,6 +77,9 @@ class OutsideCalls(TensorCalls):
             return function
         if name.startswith("_foreach_") and node.args:
             return self._foreach(name, node)
+        if dotted == "builtins.dict" and node.keywords and not node.args:
+            values = tuple(self.used(keyword.value) for keyword in node.keywords)
+            return Items(values, tuple(keyword.arg for keyword in node.keywords))
         if dotted == "builtins.getattr" and len(node.args) >= 2:
             return self._by_name(node)
         if name == "import_module" and node.args and isinstance(node.args[0], ast.Constant):

@@ -11,7 +11,7 @@ from gradledger.ledger.events import Event
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.blocks import sequence
-from gradledger.static.lowering.effects import Renews
+from gradledger.static.lowering.effects import Excuses, Renews
 from gradledger.static.lowering.facts import has_parameters
 from gradledger.static.lowering.joining import joined
 from gradledger.static.lowering.roles import Uses
@@ -213,6 +213,9 @@ class State:
                 value = self._register(replace(value, name=shown))
                 if value.keys is None and (self.loops or before is not None):
                     self.emit(Renews(self.at(node), optimizer=value.name))
+                elif self.reached:
+                    # What was deposited before there was an optimizer was not meant to be spent.
+                    self.emit(Excuses(self.at(node), optimizer=value.name))
             case Scaler(name=""):
                 value = replace(value, name=shown)
             case Scheduler(name=""):
