@@ -60,7 +60,7 @@ def results(quick: bool) -> Results:
             "rules": verdicts("Rule examples in the source", RULES, said),
             **({} if quick else {"traps": traps(), "public": public_code.table()}),
             "large_tree": large_tree(_installed(), work, rounds=2 if quick else 5),
-            "package": package(_installed() / "accelerate", work, quick),
+            "package": package(_installed() / "torch" / "optim", work, quick),
             "small_file": small_file(work, rounds=5 if quick else 15),
         }
     packages = versions(["gradledger", "ruff"])

@@ -911,6 +911,140 @@ TWINS = {
             critic(author(x).detach()).mean().backward()
             theirs.step()  # GL101
         """,
+    "one net or a list of nets is frozen": """
+        from somewhere import build
+
+        def thaw(nets, on):
+            if not isinstance(nets, list):
+                nets = [nets]
+            for net in nets:
+                if net is not None:
+                    for p in net.parameters():
+                        p.requires_grad = on
+
+        author, critic = build(), build()
+        ours = torch.optim.Adam(author.parameters())
+        theirs = torch.optim.Adam(critic.parameters())
+        for i, x in enumerate(loader):
+            made = author(x)
+            thaw(critic, True)  # right only
+            theirs.zero_grad()  # GL204
+            (critic(made.detach()).mean() - critic(x).mean()).backward()
+            theirs.step()
+            thaw(critic, False)  # right only
+            ours.zero_grad()
+            critic(made).mean().backward()
+            ours.step()
+        """,
+    "a schedule that waits for the second epoch moves after the first step": """
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+        for epoch in range(begun, epochs):
+            if epoch != 0:  # right only
+                schedule.step()  # right only
+            schedule.step()  # wrong only, GL503
+            for x, y in loader:
+                optimizer.zero_grad()
+                criterion(model(x), y).backward()
+                optimizer.step()
+        """,
+    "gradients that are copied lie in two places": """
+        class Trainer:
+            def __init__(self, net, half):
+                self.net = net
+                self.params = [p for p in net.parameters()]
+                self.copies = [p.clone().detach() for p in self.params]
+                self.one = torch.optim.SGD(self.copies if half else self.params, lr=0.1)
+
+            def fit(self, data):
+                for x, y in data:
+                    for p in self.params:
+                        p.grad = None
+                    criterion(self.net(x), y).backward()
+                    self.one.zero_grad()  # GL201
+                    for c, p in zip(self.copies, self.params):  # right only
+                        c.grad.copy_(p.grad)  # right only
+                    self.one.step()
+        """,
+    "whose syncs are held back has ranks, whatever else is known of it": """
+        def fit(net, data):
+            ranks = nn.parallel.DistributedDataParallel(net)
+            one = torch.optim.SGD(ranks.parameters(), lr=0.1)
+            for step in range(100):
+                one.zero_grad()
+                for i in range(4):
+                    x, y = next(data)
+                    if i == 3:  # right only
+                        (criterion(ranks(x), y) / 4).backward()  # right only
+                    else:  # right only
+                        with ranks.no_sync():  # right only
+                            (criterion(ranks(x), y) / 4).backward()  # right only
+                    with ranks.no_sync():  # wrong only
+                        (criterion(ranks(x), y) / 4).backward()  # wrong only
+                one.step()  # GL801
+        """,
+    "the last round of a range is the one before its end": """
+        def fit(net, one, batch, rounds, window):
+            for epoch in range(epochs):
+                one.zero_grad()
+                for k in range(rounds):
+                    x, y = batch(k)
+                    (criterion(net(x), y) / window).backward()  # GL203
+                    if (k + 1) % window == 0 or (k + 1) == rounds:  # right only
+                        one.step()  # right only
+                        one.zero_grad()  # right only
+                    if (k + 1) % window == 0:  # wrong only
+                        one.step()  # wrong only
+                        one.zero_grad()  # wrong only
+        """,
+    "an optimizer with a backward is one, and steps": """
+        def fit(data, nets, optimizers, every, fp16):
+            net, critic = nets
+            optimizer, theirs = optimizers
+            for i, (x, y) in enumerate(data):
+                loss = judged(net(x), y, critic)
+                optimizer.zero_grad()  # right only
+                theirs.zero_grad()  # GL201
+                if fp16:
+                    optimizer.backward(loss)  # right only
+                    ...
+                else:
+                    loss.backward()  # GL203
+                optimizer.step()  # right only
+                if i % every != 0:
+                    theirs.step()
+        """,
+    "a long function may cut the graph": """
+        def opinion(critic, real, made, condition):
+            made = made.detach()  # right only
+            condition = condition + 1
+            ones, zeros = torch.ones(8), torch.zeros(8)
+            first = F.mse_loss(critic(real), ones)
+            second = F.mse_loss(critic(made), zeros)
+            third = F.mse_loss(critic(real + condition), zeros)
+            print("first", first)
+            print("second", second)
+            print("third", third)
+            print("of", len(real))
+            print("of", len(made))
+            loss = first
+            loss = loss + second / 2
+            loss = loss + third / 2
+            return loss
+
+        author, critic = nn.Linear(8, 8), nn.Linear(8, 1)
+        ours = torch.optim.Adam(author.parameters())
+        theirs = torch.optim.Adam(critic.parameters())
+        for real, condition in loader:
+            made = author(condition)
+            critic.requires_grad_(True)
+            theirs.zero_grad()
+            opinion(critic, real, made, condition).backward()
+            theirs.step()
+            critic.requires_grad_(False)
+            ours.zero_grad()  # GL204
+            critic(made).mean().backward()
+            ours.step()
+        """,
 }
 """Programs that are right by one line, and faulty without it: the reason that was not seen."""
 

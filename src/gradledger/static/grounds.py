@@ -23,6 +23,9 @@ OF_ABSENCE = frozenset({"GL202", "GL501"})
 OF_ONE_OPTIMIZER = frozenset({"GL403", "GL405", "GL802"})
 """These count what happens between two steps: whose, is only clear where one steps."""
 
+OF_ONE_COPY = frozenset({"GL101", "GL201", "GL501"})
+"""With weights in two precisions, each gradient lies in two places, and we may mix them up."""
+
 
 class Grounds:
     """How well the code around a finding is understood."""
@@ -47,18 +50,21 @@ class Grounds:
             yield finding if self._carry(finding) else replace(finding, certainty="possible")
 
     def _carry(self, finding: Finding) -> bool:
+        if self._root.transfers and finding.rule in OF_ONE_COPY:
+            return False
         match finding.rule:
             case "GL101":
                 return any(self._uncleared(finding, loop) for loop in self._around(finding.at))
             case "GL201":
                 around = list(self._around(finding.at))
-                return (
-                    (self._all_known and self._one_steps(finding))
-                    or any(map(_has_windows, around))
-                    or any(_comes_between(finding.at, loop) for loop in around)
-                )
+                if any(_comes_between(finding.at, loop) for loop in around):
+                    return True
+                counted = any(map(_has_windows, around))
+                return self._one_steps(finding) and (self._all_known or counted)
             case "GL606":
                 return not any(_holds_deposits(finding, loop) for loop in self._around(finding.at))
+            case "GL503":
+                return finding.at not in self._root.deferred
             case "GL504":
                 return finding.at not in self._root.uncounted
             case rule if rule in OF_ONE_OPTIMIZER:

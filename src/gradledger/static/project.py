@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Iterator
 
 from gradledger.static.patterns import Pattern
@@ -269,6 +270,9 @@ DETACHES = Pattern(
 )
 """Words of small functions that hand tensors on, or keep them."""
 
+CUTS = Pattern(r"\.detach\(|\.data\b|no_grad", words=(".detach(", ".data", "no_grad"))
+"""Words of functions whose result may have no graph, whatever they are given."""
+
 SMALL = 16
 """Lines of a function that is worth a look for no other reason."""
 
@@ -286,7 +290,13 @@ STEPS = Pattern(r"\.step\(", words=(".step(",))
 HOOKS = Pattern(r"\.register_(full_)?(backward_)?hook\(", words=("register_",))
 """Words by which a function listens to the gradients that a later backward brings."""
 
-SPENDS = Pattern(r"\.step\(|\.grad\b|_step\(", words=(".step(", ".grad", "_step("))
+SPENDS = Pattern(
+    r"\.step\(|_step\("
+    r"|\.grad\.\w|\.grad *[-+*/]|[-+*/] *[\w.\[\]]+\.grad\b"
+    r"|(?:sub|add|mul|div|lerp|copy)\w*\([^\r\n]*\.grad\b|= *[\w.\[\]]+\.grad *(?:#|$)",
+    re.MULTILINE,
+    words=(".step(", ".grad", "_step("),
+)
 """Words without which a function spends nothing."""
 
 DOES = Pattern(

@@ -94,6 +94,7 @@ class Assignments(Conditions):
         elif isinstance(node, ast.Assign) and self._own_grad(target.value, node):
             self.emit(Edits(self.at(node), keys, optimizer, leaf, "change"))
         else:
+            self.transfers |= isinstance(node, ast.Assign) and self.reads_gradient(node.value)
             self.emit(Edits(self.at(node), keys, optimizer, leaf, "assign"))
 
     def _is_update_by_hand(self, target: ast.expr, node: ast.stmt) -> bool:

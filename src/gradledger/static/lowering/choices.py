@@ -12,6 +12,7 @@ from gradledger.static.lowering.blocks import (
     acts,
     branch,
     does,
+    events_in,
     holds,
     sequence,
     without,
@@ -100,6 +101,8 @@ class Choices(Assignments):
             else:
                 then = sequence([excuse, then])
         then, orelse = _without_strange_schedules(then, orelse)
+        if not holds(then, Spends) and _compares_numbers(node.test):
+            self.deferred |= {e.at for e in events_in(then) if isinstance(e, Schedule)}
         self.out.append(chosen(asked, then, orelse))
 
     def _gives_up(self, statements: list[ast.stmt], guard: bool) -> bool:
@@ -268,6 +271,19 @@ def chosen(asked: Condition, then: Program, orelse: Program) -> Program:
     if asked.all:
         return chosen(first, chosen(others, then, orelse), orelse)
     return chosen(first, then, chosen(others, then, orelse))
+
+
+def _compares_numbers(test: ast.expr) -> bool:
+    """`epoch != 0`, `step < start`: not which kind of thing it is, but when."""
+    return any(
+        isinstance(inner, ast.Compare)
+        and isinstance(inner.ops[0], ast.Eq | ast.NotEq | ast.Lt | ast.LtE | ast.Gt | ast.GtE)
+        and not any(
+            isinstance(side, ast.Constant) and isinstance(side.value, str)
+            for side in (inner.left, *inner.comparators)
+        )
+        for inner in ast.walk(test)
+    )
 
 
 def _without_strange_schedules(then: Program, orelse: Program) -> tuple[Program, Program]:

@@ -166,6 +166,8 @@ class Conditions(Calls):
             case Thing(key=key) if key:
                 if not value.optional and (value.cls is not None or value.built or value.reach):
                     return not missing
+                if any(key in (optimizer.keys or ()) for optimizer in self.optimizers.values()):
+                    return not missing  # its parameters were given to an optimizer
                 return self._named(f"{key} is given", {key}, not missing)
             case _:
                 return UNNAMED
@@ -269,7 +271,7 @@ class Conditions(Calls):
             inner = self.eval(bound.right)
             if isinstance(inner, Constant) and inner.value == 1:
                 length, offset = bound.left, offset + 1
-        if offset not in (1,) or not _is_length(length):
+        if offset != 1 or not (_is_length(length) or self.spelled(length) == loop.length):
             return None
         smaller = isinstance(op, ast.Lt) if counter is a else isinstance(op, ast.Gt)
         if isinstance(op, ast.Eq | ast.GtE | ast.LtE):

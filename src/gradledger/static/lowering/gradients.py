@@ -77,6 +77,7 @@ class GradientCalls(Stepping):
                 factor = 1 / number if name == "div_" else float(number)
             self.emit(Edits(at, keys, optimizer, leaf, "scale", factor))
         elif name.endswith("_") and not name.endswith("__"):
+            self.transfers |= name == "copy_" and any(map(self.reads_gradient, node.args))
             self.emit(Edits(at, keys, optimizer, leaf, "change"))
         elif name in ("data", "detach", "requires_grad_"):
             return gradients

@@ -13,6 +13,7 @@ from gradledger.static.lowering.expressions import Expressions
 from gradledger.static.lowering.joining import join
 from gradledger.static.lowering.state import DEEPEST, Scope
 from gradledger.static.lowering.values import (
+    NO_KEYS,
     NONE,
     UNKNOWN,
     ClassDef,
@@ -26,6 +27,7 @@ from gradledger.static.lowering.values import (
 from gradledger.static.program import Call
 from gradledger.static.project import (
     ATTRIBUTES,
+    CUTS,
     DEPOSITS,
     DETACHES,
     DOES,
@@ -191,7 +193,10 @@ class Inlining(Expressions):
         if isinstance(function.bound, Thing) and function.bound.key:
             self._renew_attributes(function, function.bound.key, node)
         self.listening = self.listening or function.module.says(HOOKS, function.node)
-        return self.computed(*bound, *arguments.values(), sure=False)
+        made = self.computed(*bound, *arguments.values(), sure=False)
+        if made.reach and function.module.says(CUTS, function.node):
+            made = replace(made, reach=NO_KEYS, maybe=made.maybe | made.reach)
+        return made
 
     def _renew_attributes(self, function: FunctionDef, owner: str, node: ast.AST) -> None:
         """A method that is not followed may give its object other models."""

@@ -43,6 +43,8 @@ def join(one: Known, other: Known) -> Known:
             return a
         if isinstance(a, Optimizer | Scaler | Scheduler) and isinstance(b, Thing | Constant):
             return a
+        if isinstance(a, Items) and a.values == (b,):
+            return a  # `if not isinstance(nets, list): nets = [nets]`
     match one, other:
         case Thing(), Thing():
             return _things(one, other)

@@ -208,6 +208,7 @@ class Loops(Choices):
             start, simple = counter
             count = Count(loop.id, start)
             if simple:
+                loop.length = _length(node.iter, self)
                 self.assign(node.target, count)
                 return
             assert isinstance(node.target, ast.Tuple)
@@ -470,6 +471,14 @@ def _counter(node: ast.For | ast.AsyncFor, walk: Loops) -> tuple[int, bool] | No
         start = value.value if isinstance(value, Constant) else None
         return (start, True) if isinstance(start, int) else None
     return None
+
+
+def _length(iterable: ast.expr, walk: Loops) -> str:
+    """`n` of `range(n)`."""
+    while isinstance(iterable, ast.Call) and called_name(iterable) not in ("range", "trange"):
+        iterable = iterable.args[0]
+    assert isinstance(iterable, ast.Call)
+    return walk.spelled(iterable.args[0]) if len(iterable.args) == 1 else ""
 
 
 def _worth_unrolling(items: Items) -> bool:

@@ -78,7 +78,7 @@ class Uses:
             return "optimizer"
         if {"zero_grad", "step"} <= methods and not methods & {"parameters", "backward"}:
             return "optimizer"
-        if _optimizes(name) and not methods & {"parameters", "backward"}:
+        if _optimizes(name) and "parameters" not in methods:  # wrappers for fp16 have a backward
             return "optimizer"
         if methods & {"parameters", "named_parameters", "zero_grad", "eval"}:
             return "model"

@@ -52,6 +52,10 @@ class Root(Value):
     """For each object, what it holds: a method that is not followed may use any of it."""
     uncounted: frozenset[Place] = frozenset()
     """Where schedules move of which nobody knows whether they count updates, or batches."""
+    deferred: frozenset[Place] = frozenset()
+    """Where schedules move at certain times only, or of one optimizer among several."""
+    transfers: bool = False
+    """Gradients of some tensors are copied to others."""
 
 
 class Walk(Frameworks):
@@ -256,6 +260,8 @@ class _Roots:
             strays,
             _contents(walk),
             frozenset(walk.uncounted),
+            frozenset(walk.deferred),
+            walk.transfers,
         )
 
 

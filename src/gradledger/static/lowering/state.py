@@ -81,7 +81,7 @@ class Scope:
 class LoopState:
     """A loop that is being walked."""
 
-    __slots__ = ("assigned", "first", "id", "last", "read", "windows")
+    __slots__ = ("assigned", "first", "id", "last", "length", "read", "windows")
 
     def __init__(self, id: str) -> None:
         self.id = id
@@ -93,6 +93,8 @@ class LoopState:
         the size, 0 where that does not stand in the source."""
         self.last: str | None = None
         self.first: str | None = None
+        self.length = ""
+        """How it is spelled how often the loop goes round."""
 
 
 class State:
@@ -126,6 +128,10 @@ class State:
         """What some backward so far has reached."""
         self.uncounted: set[Place] = set()
         """Where schedules move of which nobody knows whether they count updates, or batches."""
+        self.deferred: set[Place] = set()
+        """Where schedules move at certain times only, or of one optimizer among several."""
+        self.transfers = False
+        """Gradients of some tensors are copied to others: which of them are cleared, who knows?"""
         self.listening = False
         """Hooks on tensors wait for what the next backward brings them."""
         self.hooked = False
