@@ -59,8 +59,9 @@ class Grounds:
                 around = list(self._around(finding.at))
                 if any(_comes_between(finding.at, loop) for loop in around):
                     return True
-                counted = any(map(_has_windows, around))
-                return self._one_steps(finding) and (self._all_known or counted)
+                if any(len(_stepping(loop)) != 1 for loop in around):
+                    return False
+                return self._all_known or any(map(_has_windows, around))
             case "GL606":
                 return not any(_holds_deposits(finding, loop) for loop in self._around(finding.at))
             case "GL503":

@@ -9,6 +9,7 @@ from gradledger.ledger.values import replace
 from gradledger.static.lowering.conditions import (
     Conditions,
     called_name,
+    is_remainder,
 )
 from gradledger.static.lowering.effects import (
     Clears,
@@ -50,6 +51,8 @@ class Assignments(Conditions):
         value = self.eval(node.value)
         for target in node.targets:
             self._assign_statement(target, value, node)
+            if isinstance(target, ast.Name) and is_remainder(node.value):
+                self.remainders.add(self.full_name(target.id))
 
     def annotated(self, node: ast.AnnAssign) -> None:
         """`a: int = value`."""

@@ -73,11 +73,7 @@ class Choices(Assignments):
     def _choose(self, node: ast.If, asked: Condition) -> None:
         spelled = self.spelled(node.test)
         guard = bool(GUARD.search(spelled))
-        flush = (
-            "%" in spelled
-            and any(isinstance(inner, ast.Mod) for inner in ast.walk(node.test))
-            and not counts_rounds(asked)
-        )
+        flush = self._asks_for_a_rest(node.test, spelled) and not counts_rounds(asked)
         means_to_step = not node.orelse and not isinstance(node.body[-1], LEAVING)
         if (guard or flush) and means_to_step and STEPS.search(self.scope.module.text(node)):
             # Who looks whether a gradient is finite, or whether a window is left, means to step.
@@ -104,6 +100,16 @@ class Choices(Assignments):
         if not holds(then, Spends) and _compares_numbers(node.test):
             self.deferred |= {e.at for e in events_in(then) if isinstance(e, Schedule)}
         self.out.append(chosen(asked, then, orelse))
+
+    def _asks_for_a_rest(self, test: ast.expr, spelled: str) -> bool:
+        """`if len(loader) % n`, or a name for that."""
+        if not self.remainders and "%" not in spelled:
+            return False
+        return any(
+            isinstance(inner, ast.Mod)
+            or (isinstance(inner, ast.Name) and self.full_name(inner.id) in self.remainders)
+            for inner in ast.walk(test)
+        )
 
     def _gives_up(self, statements: list[ast.stmt], guard: bool) -> bool:
         """Does this branch drop gradients, and leave it at that?"""

@@ -408,6 +408,11 @@ def _is_length(node: ast.expr) -> bool:
     return any(word in lowered for word in ("len", "num", "total", "batches", "n_", "size", "last"))
 
 
+def is_remainder(node: ast.expr) -> bool:
+    """`len(loader) % n`: what is left over of an epoch."""
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and _is_length(node.left)
+
+
 def _counts_a_window(node: ast.expr) -> bool:
     """`grad_accum_count`, `args.accumulation_steps`: the micro-batches of a window."""
     name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")

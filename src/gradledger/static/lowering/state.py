@@ -16,6 +16,7 @@ from gradledger.static.lowering.facts import has_parameters
 from gradledger.static.lowering.joining import joined
 from gradledger.static.lowering.roles import Uses
 from gradledger.static.lowering.values import (
+    NO_KEYS,
     Items,
     Known,
     Optimizer,
@@ -130,6 +131,8 @@ class State:
         """Where schedules move of which nobody knows whether they count updates, or batches."""
         self.deferred: set[Place] = set()
         """Where schedules move at certain times only, or of one optimizer among several."""
+        self.remainders: set[str] = set()
+        """Names of what is left over of an epoch, behind its last full window."""
         self.transfers = False
         """Gradients of some tensors are copied to others: which of them are cleared, who knows?"""
         self.listening = False
@@ -219,6 +222,8 @@ class State:
                 value = self._register(replace(value, name=shown))
                 if value.keys is None and (self.loops or before is not None):
                     self.emit(Renews(self.at(node), optimizer=value.name))
+                elif before is not None and _takes_over(value, before):
+                    self.emit(Renews(self.at(node), value.keys or NO_KEYS))
                 elif self.reached:
                     # What was deposited before there was an optimizer was not meant to be spent.
                     self.emit(Excuses(self.at(node), optimizer=value.name))
@@ -350,6 +355,11 @@ def _copied(value: object) -> object:
             return value.copy()
         case _:
             return value
+
+
+def _takes_over(optimizer: Optimizer, before: Optimizer) -> bool:
+    """Is it made once more by the same code, for another net?"""
+    return optimizer.name == before.name and optimizer.keys != before.keys
 
 
 def _leaves(program: Program) -> bool:

@@ -33,6 +33,7 @@ from gradledger.static.lowering.values import (
     Scaler,
     Scheduler,
     Thing,
+    is_plain,
     reach_of,
 )
 from gradledger.static.program import NOTHING, Branch, Loop
@@ -130,8 +131,14 @@ class Stepping(Strangers):
         if isinstance(closure, Thing | External) and not isinstance(closure, Constant):
             self.hand_over(optimizer.name, node, "a closure that cannot be followed")
             return
+        if any(name != "closure" and not is_plain(v) for name, v in arguments.named.items()):
+            self.hand_over(optimizer.name, node, "a step that is given a loss")
+            return
         if not isinstance(closure, FunctionDef):
             self.spend(node, optimizer.name)
+            return
+        if not self.makes_deposits(closure):
+            self.hand_over(optimizer.name, node, "a step that differentiates by itself")
             return
 
         def once() -> None:
@@ -192,7 +199,7 @@ class Stepping(Strangers):
         if name == "step" and _moves_a_rate(node) and not placed:
             if not scheduler.counts_updates:
                 self.uncounted.add(self.at(node))
-            if len(scheduler.optimizers) > 1:
+            if len(scheduler.optimizers) > 1 or scheduler.by_metric:
                 self.deferred.add(self.at(node))
             for optimizer in scheduler.optimizers:
                 event = Schedule(self.at(node), scheduler.name, optimizer)

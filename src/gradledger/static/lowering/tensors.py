@@ -33,6 +33,8 @@ from gradledger.static.patterns import Pattern
 PUTTING_BACK = ("load_state_dict", "set_param", "set_weight", "restore_param", "restore_weight")
 """Methods by which a model gets other parameters than the last step gave it."""
 
+OWN_CLEAR = Pattern(r"self\.zero_grad\(", words=("self.zero_grad(",))
+
 LOSSES = Pattern(r"cross_entropy|_loss\(|Loss\(|loss_fn|criterion")
 
 
@@ -163,6 +165,9 @@ class TensorCalls(GradientCalls):
             method = self.method(thing.cls, "__call__")
             if method is not None and self.is_interesting(method):
                 return self.call_function(replace(method, bound=thing), arguments, node)
+            forward = self.method(thing.cls, "forward")
+            if thing.key and forward is not None and forward.module.says(OWN_CLEAR, forward.node):
+                self.emit(Clears(self.at(node), frozenset({thing.key})))
         self.watch_strangers(thing.key, thing, arguments, node)
         model = self.is_model(thing.key) or thing.built.startswith("torch.nn.")
         made = self.computed(thing, *arguments.values(), sure=False)
