@@ -1013,6 +1013,46 @@ TWINS = {
                 if i % every != 0:
                     theirs.step()
         """,
+    "a model may cut the graph of the state that it gives back": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.cell, self.head = nn.RNNCell(8, 8), nn.Linear(8, 3)
+
+            def forward(self, x, state):
+                state = self.cell(x, state)
+                return self.head(state), self.kept(state)
+
+            def kept(self, state):
+                return state.detach()  # right only
+                return torch.clone(state)  # wrong only
+
+        net = Net()
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        state = torch.zeros(16, 8)
+        for x, y in loader:
+            one.zero_grad()
+            found, state = net(x, state)  # GL702
+            criterion(found, y).backward()
+            one.step()
+        """,
+    "a net of many ranks is one": """
+        from torch.nn.parallel import DistributedDataParallel as DDP
+
+        net = DDP(nn.Linear(8, 3))
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(100):
+            one.zero_grad()
+            for i in range(pieces):
+                x, y = next(data)
+                if i < pieces - 1 and isinstance(net, DDP):  # right only
+                    with net.no_sync():  # right only
+                        (criterion(net(x), y) / pieces).backward()  # right only
+                else:  # right only
+                    (criterion(net(x), y) / pieces).backward()  # right only
+                (criterion(net(x), y) / pieces).backward()  # wrong only, GL802
+            one.step()
+        """,
     "a long function may cut the graph": """
         def opinion(critic, real, made, condition):
             made = made.detach()  # right only

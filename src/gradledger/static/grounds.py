@@ -64,6 +64,10 @@ class Grounds:
                 return self._all_known or any(map(_has_windows, around))
             case "GL606":
                 return not any(_holds_deposits(finding, loop) for loop in self._around(finding.at))
+            case "GL801":
+                # One that nobody knows to be averaged, may be.
+                backwards = (e for e in events_in(self._program) if isinstance(e, Backward))
+                return all(backward.local for backward in backwards)
             case "GL503":
                 return finding.at not in self._root.deferred
             case "GL504":

@@ -270,7 +270,7 @@ DETACHES = Pattern(
 )
 """Words of small functions that hand tensors on, or keep them."""
 
-CUTS = Pattern(r"\.detach\(|\.data\b|no_grad", words=(".detach(", ".data", "no_grad"))
+CUTS = Pattern(r"\.detach_?\(", words=(".detach",))
 """Words of functions whose result may have no graph, whatever they are given."""
 
 SMALL = 16

@@ -93,8 +93,6 @@ class Binding:
         self._conditions = condition_names
         effects = list(events_in(program))
         self._deposits = [e for e in effects if isinstance(e, Deposits)]
-        self._holds_back = any(d.local for d in self._deposits)
-        """Some are under `no_sync()`: then there are ranks, and all that are not are averaged."""
         named = {
             e.optimizer
             for e in effects
@@ -438,7 +436,7 @@ class Binding:
                 retain_graph=event.retains and len(self._deposits) == 1,
                 walks=event.walks,
             )
-            if event.local is False or (event.local is None and self._holds_back):
+            if event.local is False:
                 return sequence([Do(backward), Do(Sync(event.at, sure))])
             return Do(backward)
         cell, rest = maybe[0], maybe[1:]

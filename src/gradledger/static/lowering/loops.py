@@ -45,6 +45,7 @@ from gradledger.static.lowering.values import (
 )
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import Branch, Call, Do, Forget, Leave, Loop, Program, Tick, Try
+from gradledger.static.project import CUTS
 
 PIECES = frozenset(["chunk", "split", "tensor_split"])
 """Who cuts a batch into pieces has two or more."""
@@ -389,11 +390,17 @@ class Loops(Choices):
     def _hand_on(self, loop: LoopState, again: dict[str, Known], node: ast.AST) -> None:
         """States that go into the next round with their graph."""
         for full in again:
-            new = self.store.get(full)
-            if isinstance(new, Thing) and new.sure and not new.plain and not new.kept:
-                at = loop.assigned.get(full)
-                if (at is not None and at in new.carried) or at is not None:
-                    self.emit(Keep(at, "state", walked=True))
+            new, at = self.store.get(full), loop.assigned.get(full)
+            if not isinstance(new, Thing) or not new.sure or new.plain or new.kept:
+                continue
+            if at is not None and not any(map(self._cuts_graphs, new.reach)):
+                self.emit(Keep(at, "state", walked=True))
+
+    def _cuts_graphs(self, key: str) -> bool:
+        """Is it a model of the project's own that may detach what it gives to its next call?"""
+        model = self.store.get(key)
+        cls = model.cls if isinstance(model, Thing) else None
+        return cls is not None and cls.module.says(CUTS, cls.node)
 
     def _is_whole(self, window: str) -> bool:
         """Does the file make sure that its data fills windows of this size?"""
