@@ -102,7 +102,7 @@ def test_a_possible_finding_says_so_and_counts_nothing() -> None:
     possible = replace(only(verdict), certainty="possible", count=1)
     said = rendered(verdict._replace(findings=(possible,)))
     assert "GL101 spent-gradient-reused (possible): " in said
-    assert " = possible: on some paths" in said
+    assert " = possible: not on all paths" in said
     assert "of 6 parameters" not in said
 
 

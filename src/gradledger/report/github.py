@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.verdict import Verdict
-from gradledger.report.inspection import Inspection
+from gradledger.report.inspection import POSSIBLE, Inspection
 from gradledger.report.paths import cell_of, in_checkout, is_no_file, shown
 from gradledger.report.visible import visible
 from gradledger.rules import Severity, find
@@ -46,7 +46,7 @@ def _told(finding: Finding) -> str:
         if evidence.at and evidence.at != finding.at
     ]
     if finding.certainty == "possible":
-        rows.append("Possible: on some paths through the code, not on all.")
+        rows.append(f"Possible: {POSSIBLE}.")
     return "\n".join(map(visible, rows))
 
 

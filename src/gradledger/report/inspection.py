@@ -8,6 +8,9 @@ from gradledger.ledger.findings import Finding
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import Value
 
+POSSIBLE = "not on all paths through the code, or not all that it takes is in sight"
+"""What is meant by a possible finding."""
+
 
 class Unknown(Value):
     """Code that could not be followed, and so was not judged."""

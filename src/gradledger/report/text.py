@@ -9,7 +9,7 @@ from gradledger.ledger.verdict import Verdict
 from gradledger.report.counts import extent
 from gradledger.report.evidence import MARGIN, at, callers, rows
 from gradledger.report.frames import Mark, framed
-from gradledger.report.inspection import Inspection
+from gradledger.report.inspection import POSSIBLE, Inspection
 from gradledger.report.sources import Sources
 from gradledger.report.terminal import Line, Piece, Terminal
 from gradledger.report.visible import visible
@@ -41,7 +41,7 @@ def _finding(
     yield from _remark(terminal, "fix", rule.fix, style="cure")
     yield from _remark(terminal, "explains", rule.symptom)
     if finding.certainty == "possible":
-        yield from _remark(terminal, "possible", "on some paths through the code, not on all")
+        yield from _remark(terminal, "possible", POSSIBLE)
     if isinstance(verdict, Verdict) and (said := extent(finding, verdict)):
         yield from terminal.prose(said, lead=" =", indent=3, lead_style="dim")
 

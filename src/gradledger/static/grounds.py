@@ -62,16 +62,16 @@ class Grounds:
                 if any(len(_stepping(loop)) != 1 for loop in around):
                     return False
                 return self._all_known or any(map(_has_windows, around))
+            case "GL503":
+                return finding.at not in self._root.deferred
+            case "GL504":
+                return finding.at not in self._root.uncounted
             case "GL606":
                 return not any(_holds_deposits(finding, loop) for loop in self._around(finding.at))
             case "GL801":
                 # One that nobody knows to be averaged, may be.
                 backwards = (e for e in events_in(self._program) if isinstance(e, Backward))
                 return all(backward.local for backward in backwards)
-            case "GL503":
-                return finding.at not in self._root.deferred
-            case "GL504":
-                return finding.at not in self._root.uncounted
             case rule if rule in OF_ONE_OPTIMIZER:
                 return self._one_steps(finding)
         return True
