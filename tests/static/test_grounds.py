@@ -22,6 +22,19 @@ SURE = {
             criterion(model(x), y).backward()
             optimizer.step()  # GL101
         """,
+    "what clears is in the other arm of an option": """
+        def fit(net, one, data, scaler, half):
+            for x, y in data:
+                loss = criterion(net(x), y)
+                if half:
+                    scaler.scale(loss).backward()
+                    scaler.step(one)  # GL101
+                    scaler.update()
+                else:
+                    one.zero_grad()
+                    loss.backward()
+                    one.step()
+        """,
     "a window is closed by a counter": """
         def fit(net, one, data, n):
             for i, (x, y) in enumerate(data):
@@ -39,6 +52,18 @@ SURE = {
         """,
 }
 DOUBTED = {
+    "what clears is in the other arm of a condition that changes": """
+        def fit(net, one, data):
+            for i, (x, y) in enumerate(data):
+                loss = criterion(net(x), y)
+                if i > 100:
+                    loss.backward()
+                    one.step()  # GL101
+                else:
+                    one.zero_grad()
+                    loss.backward()
+                    one.step()
+        """,
     "of two optimizers over one net, the other may have cleared": """
         other = torch.optim.Adam(model.parameters())
         for epoch in range(epochs):

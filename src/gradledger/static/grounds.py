@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gradledger.ledger.events import Backward, Clear, Own, Step
+from gradledger.ledger.events import Backward, Clear, Event, Own, Step
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.blocks import events_in, pieces
+from gradledger.static.lowering.dependence import changing
 from gradledger.static.lowering.roots import Root
-from gradledger.static.program import Do, Loop, Program, Tick
+from gradledger.static.program import Branch, Do, Loop, Program, Tick
 
 OF_ABSENCE = frozenset({"GL202", "GL501"})
 """With several optimizers, nobody can be sure that a backward did not reach one of them."""
@@ -81,7 +82,8 @@ class Grounds:
 
         Where there are as many clears as optimizers, one of them is more likely misread by us.
         """
-        clears = [event.cells for event in events_in(loop) if isinstance(event, Clear)]
+        events = _in_one_run(finding.at, loop, changing(loop))
+        clears = [event.cells for event in events if isinstance(event, Clear)]
         if not clears:
             return True
         stepping = _stepping(loop)
@@ -107,6 +109,19 @@ def _loops(program: Program, at: Place, around: Program) -> Iterator[Program]:
         around = program
     for piece in program.inner:
         yield from _loops(piece, at, around)
+
+
+def _in_one_run(at: Place, program: Program, changing: set[str]) -> Iterator[Event]:
+    """The events that can happen beside the one at this place, while no option changes."""
+    if isinstance(program, Do):
+        yield program.event
+        return
+    sides = program.inner
+    if isinstance(program, Branch) and program.condition and program.condition not in changing:
+        taken = tuple(s for s in sides if any(event.at == at for event in events_in(s)))
+        sides = taken or sides
+    for side in sides:
+        yield from _in_one_run(at, side, changing)
 
 
 def _stepping(loop: Program) -> set[str]:
