@@ -1053,6 +1053,77 @@ TWINS = {
                 (criterion(net(x), y) / pieces).backward()  # wrong only, GL802
             one.step()
         """,
+    "what becomes of a loss out of sight may be a number": """
+        from elsewhere import number
+
+        for epoch in range(epochs):
+            total = 0
+            for x, y in loader:
+                optimizer.zero_grad()
+                loss = criterion(model(x), y)
+                loss.backward()
+                optimizer.step()
+                loss = number(loss)  # right only
+                total += loss  # GL701
+        """,
+    "after its loop a counter is the last one, whatever it was before": """
+        for epoch in range(epochs):
+            optimizer.zero_grad()
+            i = -1
+            for i, (x, y) in enumerate(loader):
+                (criterion(model(x), y) / 4).backward()  # GL203
+                if (i + 1) % 4 == 0:
+                    optimizer.step()
+                    optimizer.zero_grad()
+            if (i + 1) % 4 != 0:  # right only
+                optimizer.step()  # right only
+                optimizer.zero_grad()  # right only
+        """,
+    "so many windows as there are rounds for": """
+        def fit(net, one, batches, updates, window):
+            for epoch in range(epochs):
+                one.zero_grad()
+                rounds = updates * window  # right only
+                rounds = updates  # wrong only
+                for k in range(rounds):
+                    (criterion(*net(next(batches))) / window).backward()  # GL203
+                    if (k + 1) % window == 0:
+                        one.step()
+                        one.zero_grad()
+        """,
+    "schedulers of the project's own have their own order": """
+        class Warm:
+            def __init__(self, one):
+                self.one, self.moved = one, 0
+
+            def step(self):
+                self.moved += 1
+                self.one.param_groups[0]["lr"] = 0.1 * min(1.0, self.moved / 100)
+
+        class Search(Warm): ...
+
+        def fit(net, one, scheduler, data):
+            for x, y in data:
+                one.zero_grad()
+                criterion(net(x), y).backward()
+                scheduler.step()  # GL503
+                one.step()
+
+        if search:  # right only
+            scheduler = Search(optimizer)  # right only
+        else:  # right only
+            scheduler = Warm(optimizer)  # right only
+        scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 10)  # wrong only
+        fit(model, optimizer, scheduler, loader)
+        """,
+    "a gradient is found by its parameter's name": """
+        weights = dict(model.named_parameters())
+        criterion(model(torch.rand(2, 8)), torch.tensor([0, 1])).backward()  # right only
+        for name in weights:
+            print(weights[name].grad.norm())  # GL606
+        criterion(model(torch.rand(2, 8)), torch.tensor([0, 1])).backward()  # wrong only
+        optimizer.step()
+        """,
     "a long function may cut the graph": """
         def opinion(critic, real, made, condition):
             made = made.detach()  # right only

@@ -51,8 +51,15 @@ class Assignments(Conditions):
         value = self.eval(node.value)
         for target in node.targets:
             self._assign_statement(target, value, node)
-            if isinstance(target, ast.Name) and is_remainder(node.value):
-                self.remainders.add(self.full_name(target.id))
+            if not isinstance(target, ast.Name):
+                continue
+            full = self.full_name(target.id)
+            if is_remainder(node.value):
+                self.remainders.add(full)
+            now = self.store.get(full)
+            if isinstance(now, Thing) and _is_made_of(target.id, node.value):
+                # `loss = number(loss)`: what becomes of it there, nobody knows.
+                self.store[full] = replace(now, sure=isinstance(value, Thing) and value.sure)
 
     def annotated(self, node: ast.AnnAssign) -> None:
         """`a: int = value`."""
@@ -320,6 +327,13 @@ class Assignments(Conditions):
                 value = self.store.pop(self._where(target.id), None)
                 if value is not None:
                     self.release(kept_in(value), node)
+
+
+def _is_made_of(name: str, value: ast.expr) -> bool:
+    """`f(name)`?"""
+    return isinstance(value, ast.Call) and any(
+        isinstance(argument, ast.Name) and argument.id == name for argument in value.args
+    )
 
 
 def _is_zeros(node: ast.stmt) -> bool:

@@ -21,9 +21,9 @@ def dividing(tree: ast.Module) -> frozenset[str]:
 
     `if len(batches) % n: raise`, `assert samples % (size * n) == 0`. Not `batch_size % n`: how many
     parts a batch has says nothing of how many batches there are. And those of windows of which
-    only so many are begun: `if i // n >= windows: continue`.
+    only so many are begun: `if i // n >= windows: continue`, `range(windows * n)`.
     """
-    found: set[str] = set(_begun(tree))
+    found = {*_begun(tree), *_multiplied(tree)}
     for division in _insisted(tree):
         factors = _factors(division.right)
         if len(factors) == 1 and isinstance(division.right, ast.Name):
@@ -80,6 +80,17 @@ def _begun(tree: ast.Module) -> Iterator[str]:
                     left = _value_of(left.id, tree) or left
                 if isinstance(left, ast.BinOp) and isinstance(left.op, ast.FloorDiv):
                     yield from _factors(left.right)
+
+
+def _multiplied(tree: ast.Module) -> Iterator[str]:
+    """The factors of how often a loop goes round."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.For(iter=ast.Call(func=ast.Name(id="range" | "trange"), args=[rounds, *_])):
+                if isinstance(rounds, ast.Name):
+                    rounds = _value_of(rounds.id, tree) or rounds
+                if isinstance(rounds, ast.BinOp):
+                    yield from _factors(rounds)
 
 
 def _factors(node: ast.expr) -> set[str]:

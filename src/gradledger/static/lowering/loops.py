@@ -297,7 +297,9 @@ class Loops(Choices):
                 draws=data or not nested or bool(DRAWS.search(self.scope.module.text(node))),
                 data_ends=(data or nested) and not self._is_endless(node),
             )
-        self.store = joined(before, self.store)
+        # Where the data was empty, there is nothing that a counter could tell.
+        counts = {n: v for n, v in self.store.items() if isinstance(v, Count) and v.loop == id}
+        self.store = joined(before, self.store) | counts
         self.frozen &= frozen
 
     def _is_endless(self, node: ast.For | ast.AsyncFor | ast.While) -> bool:

@@ -80,6 +80,10 @@ class OutsideCalls(TensorCalls):
         if dotted == "builtins.dict" and node.keywords and not node.args:
             values = tuple(self.used(keyword.value) for keyword in node.keywords)
             return Items(values, tuple(keyword.arg for keyword in node.keywords))
+        if dotted == "builtins.dict" and len(node.args) == 1:
+            given = self.eval(node.args[0])
+            if isinstance(given, Parameters):
+                return given
         if dotted == "builtins.getattr" and len(node.args) >= 2:
             return self._by_name(node)
         if name == "import_module" and node.args and isinstance(node.args[0], ast.Constant):

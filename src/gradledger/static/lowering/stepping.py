@@ -48,7 +48,9 @@ class Stepping(Strangers):
 
     def with_role(self, base: Known, method: str, node: ast.Call) -> Known:
         """A thing from outside, taken for what its name and its use in the file say it is."""
-        if not isinstance(base, Thing) or not base.key or base.cls is not None or base.plain:
+        if not isinstance(base, Thing) or not base.key or base.plain:
+            return base
+        if base.cls is not None or base.own:
             return base
         assert isinstance(node.func, ast.Attribute)
         target = node.func.value

@@ -61,6 +61,8 @@ class Thing(Value):
     """The class or function that made it, dotted, where that is no code of the project."""
     cls: ClassDef | None = None
     """Its class, where that is code of the project."""
+    own: bool = False
+    """It is of one of several classes of the project."""
 
 
 PLAIN = Thing(plain=True)
