@@ -50,7 +50,7 @@ def join(one: Known, other: Known) -> Known:
             return _things(one, other)
         case Optimizer(), Optimizer():
             keys = None if one.keys is None or other.keys is None else one.keys | other.keys
-            return replace(one, keys=keys)
+            return replace(one, keys=keys, torchs=one.torchs and other.torchs)
         case Items(), Items():
             return _items(one, other)
         case Parameters(), Parameters():

@@ -217,7 +217,7 @@ class OutsideCalls(TensorCalls):
             keys or None,
             self.at(node),
             closure_loops=name == "LBFGS",
-            built=dotted,
+            torchs=dotted.startswith(("torch.optim", "optim.")),
             tensors=bool(made) and all(isinstance(m, Thing) and m.leaf for m in made),
         )
 

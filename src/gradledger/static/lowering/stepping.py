@@ -139,7 +139,7 @@ class Stepping(Strangers):
         if not isinstance(closure, FunctionDef):
             self.spend(node, optimizer.name)
             return
-        if not self.makes_deposits(closure):
+        if not optimizer.torchs and not self.makes_deposits(closure):
             self.hand_over(optimizer.name, node, "a step that differentiates by itself")
             return
 

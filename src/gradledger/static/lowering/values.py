@@ -125,7 +125,8 @@ class Optimizer(Value):
     """It came from outside of what is followed: what happened before is unknown."""
     closure_loops: bool = False
     """It calls its closure several times for one step, as LBFGS does."""
-    built: str = ""
+    torchs: bool = False
+    """It is one of torch's own, which leave it to others to differentiate."""
     key: str = ""
     """What it is called where it comes from."""
     tensors: bool = False
