@@ -1053,6 +1053,28 @@ TWINS = {
                 (criterion(net(x), y) / pieces).backward()  # wrong only, GL802
             one.step()
         """,
+    "a running mean holds what it is made of": """
+        for epoch in range(epochs):
+            mean = 0
+            for i, (x, y) in enumerate(loader):
+                optimizer.zero_grad()
+                loss = criterion(model(x), y)
+                loss.backward()
+                optimizer.step()
+                loss = loss.item()  # right only
+                mean += (loss - mean) / (i + 1)  # GL701
+        """,
+    "to add a loss to a sum is to add its graph, however it is written": """
+        for epoch in range(epochs):
+            total = 0
+            for x, y in loader:
+                optimizer.zero_grad()
+                loss = criterion(model(x), y)
+                loss.backward()
+                optimizer.step()
+                total = total + loss.item()  # right only
+                total = total + loss  # wrong only, GL701
+        """,
     "what becomes of a loss out of sight may be a number": """
         from elsewhere import number
 

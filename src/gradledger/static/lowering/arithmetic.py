@@ -212,6 +212,8 @@ def _counted(left: Known, right: Known, node: ast.BinOp) -> Known | None:
             return _constant(left.value, right.value, node)
         return None
     counter, other = (left, right) if isinstance(left, Count) else (right, left)
+    if isinstance(other, Thing) and not other.plain:
+        return None
     if (
         isinstance(other, Constant)
         and isinstance(other.value, int)

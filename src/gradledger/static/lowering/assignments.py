@@ -48,6 +48,9 @@ class Assignments(Conditions):
 
     def assignment(self, node: ast.Assign) -> None:
         """`a = b = value`."""
+        if (added := self._added_to_itself(node)) is not None:
+            self.augmented(added)
+            return
         value = self.eval(node.value)
         for target in node.targets:
             self._assign_statement(target, value, node)
@@ -240,6 +243,17 @@ class Assignments(Conditions):
             elif isinstance(value, Count):
                 part = PLAIN
             self.assign(target, part)
+
+    def _added_to_itself(self, node: ast.Assign) -> ast.AugAssign | None:
+        """`total = total + loss`, of a loss that was differentiated: the same as with `+=`."""
+        match node:
+            case ast.Assign(
+                targets=[ast.Name(id=name) as target],
+                value=ast.BinOp(ast.Name(id=same), ast.Add(), ast.Name(id=loss) as added),
+            ) if name == same and loss in self.backwarded():
+                plus = ast.AugAssign(target, ast.Add(), added)
+                return ast.copy_location(plus, node)
+        return None
 
     def augmented(self, node: ast.AugAssign) -> None:
         """`a += b`."""

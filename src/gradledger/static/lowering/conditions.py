@@ -193,6 +193,8 @@ class Conditions(Calls):
         if loop is None:
             return None
         size_text = self._text(size, left.right)
+        if isinstance(size, Count):
+            self.varying.add(size_text)
         known = 0
         if isinstance(size, Constant) and isinstance(size.value, int):
             known = size.value

@@ -410,7 +410,7 @@ class Loops(Choices):
         known = self.known.dividing.get(id(module))
         if known is None:
             known = self.known.dividing[id(module)] = dividing(module.tree)
-        return size_of(window) in known
+        return size_of(window) in known | self.varying
 
     def write_rounds(
         self,

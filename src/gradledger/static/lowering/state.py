@@ -131,6 +131,8 @@ class State:
         """Where schedules move of which nobody knows whether they count updates, or batches."""
         self.deferred: set[Place] = set()
         """Where schedules move at certain times only, or of one optimizer among several."""
+        self.varying: set[str] = set()
+        """Sizes of windows that are others in each epoch: which of them fit, who knows?"""
         self.remainders: set[str] = set()
         """Names of what is left over of an epoch, behind its last full window."""
         self.transfers = False
