@@ -1075,6 +1075,87 @@ TWINS = {
                 total = total + loss.item()  # right only
                 total = total + loss  # wrong only, GL701
         """,
+    "a loss that is set back is left behind": """
+        for epoch in range(epochs):
+            loss = 0
+            for i, (x, y) in enumerate(loader):
+                loss = loss + criterion(model(x), y) / 4
+                if (i + 1) % 4 == 0:
+                    optimizer.zero_grad()
+                    loss.backward()
+                    optimizer.step()
+                    loss = 0  # right only
+                    loss = loss * 0.5  # wrong only, GL702
+        """,
+    "a length is one by any name": """
+        class Trainer:
+            def __init__(self, net, data, window):
+                self.net, self.data, self.window = net, data, window
+                self.some, self.end = len(data), len(data) - 1
+                self.one = torch.optim.SGD(net.parameters(), lr=0.1)
+
+            def fit(self):
+                for i, (x, y) in enumerate(self.data):
+                    (criterion(self.net(x), y) / self.window).backward()  # GL203
+                    if (i + 1) % self.window == 0 or i + 1 == self.some:  # right only
+                        self.one.step()  # right only
+                        self.one.zero_grad()  # right only
+                    if (i + 1) % self.window == 0:  # wrong only
+                        self.one.step()  # wrong only
+                        self.one.zero_grad()  # wrong only
+
+            def fit_again(self):
+                for i, (x, y) in enumerate(self.data):
+                    (criterion(self.net(x), y) / self.window).backward()  # GL203
+                    if (i + 1) % self.window == 0 or i == self.end:  # right only
+                        self.one.step()  # right only
+                        self.one.zero_grad()  # right only
+                    if (i + 1) % self.window == 0:  # wrong only
+                        self.one.step()  # wrong only
+                        self.one.zero_grad()  # wrong only
+
+            def all(self):
+                for epoch in range(3):
+                    self.fit()
+                for epoch in range(3):
+                    self.fit_again()
+        """,
+    "who knows how to hold back syncs may do it": """
+        from torch.nn.parallel import DistributedDataParallel as DDP
+
+        net = DDP(nn.Linear(8, 3))
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(100):
+            one.zero_grad()
+            for i in range(4):
+                x, y = next(data)
+                net.require_backward_grad_sync = i == 3  # right only
+                (criterion(net(x), y) / 4).backward()  # GL802
+            one.step()
+        """,
+    "losses of one batch are let go with it": """
+        nets = [nn.Linear(8, 3), nn.Linear(8, 3)]
+        optimizers = [torch.optim.SGD(net.parameters(), lr=0.1) for net in nets]
+        losses = []  # wrong only
+        for x, y in loader:
+            losses = []  # right only
+            for net, one in zip(nets, optimizers):
+                one.zero_grad()
+                loss = criterion(net(x), y)
+                loss.backward()
+                one.step()
+                losses.append(loss)  # GL701
+        """,
+    "all optimizers of a dict are cleared, one by one": """
+        def fit(nets, data):
+            optimizers = {k: torch.optim.Adam(net.parameters()) for k, net in nets.items()}
+            for x, y in data:
+                for k in optimizers:  # right only
+                    optimizers[k].zero_grad()  # right only
+                criterion(nets["head"](nets["body"](x)), y).backward()
+                for k in optimizers:
+                    optimizers[k].step()  # GL101
+        """,
     "what becomes of a loss out of sight may be a number": """
         from elsewhere import number
 

@@ -96,7 +96,10 @@ class Grounds:
         return all(len(_stepping(loop)) <= 1 for loop in self._around(finding.at))
 
     def _around(self, at: Place) -> Iterator[Program]:
-        """The innermost loop round each event at this place; where there is none, all."""
+        """The innermost loop that has a backward round each event at this place, or all there is.
+
+        What goes round some optimizers is no loop of training.
+        """
         return _loops(self._program, at, self._program)
 
 
@@ -105,7 +108,7 @@ def _loops(program: Program, at: Place, around: Program) -> Iterator[Program]:
         if program.event.at == at:
             yield around
         return
-    if isinstance(program, Loop):
+    if isinstance(program, Loop) and Backward in program.kinds:
         around = program
     for piece in program.inner:
         yield from _loops(piece, at, around)

@@ -10,6 +10,8 @@ from gradledger.static.lowering.joining import join
 from gradledger.static.lowering.names import Names, named_by
 from gradledger.static.lowering.sizes import shape_of
 from gradledger.static.lowering.values import (
+    LAST_INDEX,
+    LENGTH,
     NO_KEYS,
     PLAIN,
     Constant,
@@ -60,6 +62,8 @@ class Arithmetic(Names):
         counted = _counted(left, right, node)
         if counted is not None:
             return counted
+        if left == LENGTH and isinstance(node.op, ast.Sub) and right == Constant.of(1):
+            return LAST_INDEX
         if isinstance(left, Items) and isinstance(right, Items) and operator == "+":
             return Items(left.values + right.values)
         if isinstance(left, Parameters) and isinstance(right, Parameters):

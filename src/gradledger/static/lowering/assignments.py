@@ -296,6 +296,9 @@ class Assignments(Conditions):
             return made
         if isinstance(node.value, ast.Name) and self._may_be_a_number(node.value.id):
             return made
+        target = node.target
+        if isinstance(target, ast.Name) and self.full_name(target.id) in self.fresh:
+            return made
         at = self.at(node)
         self.emit(Keep(at, "loss"))
         return replace(made, kept=made.kept | {at}, sure=True)

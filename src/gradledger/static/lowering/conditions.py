@@ -9,6 +9,8 @@ from gradledger.static.lowering import rounds
 from gradledger.static.lowering.calls import Calls
 from gradledger.static.lowering.state import LoopState
 from gradledger.static.lowering.values import (
+    LAST_INDEX,
+    LENGTH,
     NONE,
     ClassDef,
     Constant,
@@ -273,7 +275,11 @@ class Conditions(Calls):
             inner = self.eval(bound.right)
             if isinstance(inner, Constant) and inner.value == 1:
                 length, offset = bound.left, offset + 1
-        if offset != 1 or not (_is_length(length) or self.spelled(length) == loop.length):
+        value = self.eval_quietly(length)
+        if value == LAST_INDEX:
+            offset += 1
+        named = _is_length(length) or self.spelled(length) == loop.length
+        if offset != 1 or not (named or value in (LENGTH, LAST_INDEX)):
             return None
         smaller = isinstance(op, ast.Lt) if counter is a else isinstance(op, ast.Gt)
         if isinstance(op, ast.Eq | ast.GtE | ast.LtE):

@@ -95,7 +95,7 @@ class Loops(Choices):
             self._unrolled(node, items)
             return
         at_least = self._at_least(node)
-        data = not _is_range(node.iter)
+        data = not (_is_range(node.iter) or _is_spelled_out(node.iter))
 
         def enter(loop: LoopState) -> None:
             self._bind_target(node, items, loop)
@@ -169,6 +169,7 @@ class Loops(Choices):
             for v in items.values[0].values  # type: ignore[union-attr]
         )
         partly, self.partly = self.partly, False
+        outer, self.fresh = self.fresh, self._given()
         self.in_parameters += over_parameters
 
         def rest(values: tuple[Known, ...]) -> None:
@@ -179,7 +180,7 @@ class Loops(Choices):
 
         self._write_once(self.block(lambda: rest(items.values)))
         self.in_parameters -= over_parameters
-        self.partly = partly
+        self.partly, self.fresh = partly, outer
 
     def _at_least(self, node: ast.For | ast.AsyncFor) -> int:
         """A loop over a known or an accumulating number of rounds."""
@@ -277,6 +278,9 @@ class Loops(Choices):
         """A loop: walked once, and again with what the first round leaves behind."""
         self._scope_count += 1
         id = f"loop {node.lineno}#{self._scope_count}"
+        nested = bool(self.loops)
+        draws = data or not nested or bool(DRAWS.search(self.scope.module.text(node)))
+        outer, self.fresh = self.fresh, frozenset() if draws else self._given()
         before, frozen = dict(self.store), self.frozen
         statements = self.statements
         body, loop = self._round(node, id, enter, {})
@@ -287,20 +291,24 @@ class Loops(Choices):
         elif not acts(body):
             self.statements = statements + len(node.body)
         if acts(body) and body.kinds - IDLE != {Schedule}:  # alone, it is brought forward
-            nested = bool(self.loops)
             self.write_rounds(
                 body,
                 loop,
                 self.at(node),
                 at_least=at_least,
                 rounds=rounds,
-                draws=data or not nested or bool(DRAWS.search(self.scope.module.text(node))),
+                draws=draws,
                 data_ends=(data or nested) and not self._is_endless(node),
             )
+        self.fresh = outer
         # Where the data was empty, there is nothing that a counter could tell.
         counts = {n: v for n, v in self.store.items() if isinstance(v, Count) and v.loop == id}
         self.store = joined(before, self.store) | counts
         self.frozen &= frozen
+
+    def _given(self) -> frozenset[str]:
+        """The names that have got a value in this round."""
+        return self.fresh | self.loops[-1].assigned.keys() if self.loops else frozenset()
 
     def _is_endless(self, node: ast.For | ast.AsyncFor | ast.While) -> bool:
         """Is it left by a `break` or a `return` alone, as `for batch in cycle(loader)` is?"""
@@ -395,7 +403,9 @@ class Loops(Choices):
             new, at = self.store.get(full), loop.assigned.get(full)
             if not isinstance(new, Thing) or not new.sure or new.plain or new.kept:
                 continue
-            if at is not None and not any(map(self._cuts_graphs, new.reach)):
+            if at is None or any(map(self._cuts_graphs, new.reach)):
+                continue
+            if not _is_set_back(full.rpartition(":")[2], node):
                 self.emit(Keep(at, "state", walked=True))
 
     def _cuts_graphs(self, key: str) -> bool:
@@ -480,6 +490,23 @@ def _counter(node: ast.For | ast.AsyncFor, walk: Loops) -> tuple[int, bool] | No
         start = value.value if isinstance(value, Constant) else None
         return (start, True) if isinstance(start, int) else None
     return None
+
+
+def _is_spelled_out(iterable: ast.expr) -> bool:
+    """`[a, b]`, `zip([a, b], [c, d])`: no data."""
+    if isinstance(iterable, ast.Call) and called_name(iterable) in ("zip", "enumerate"):
+        return all(map(_is_spelled_out, iterable.args))
+    return isinstance(iterable, ast.List | ast.Tuple)
+
+
+def _is_set_back(name: str, loop: ast.AST) -> bool:
+    """`loss = 0` in the loop: what was walked is left behind there."""
+    return any(
+        isinstance(inner, ast.Assign)
+        and isinstance(inner.value, ast.Constant)
+        and any(ast.unparse(target) == name for target in inner.targets)
+        for inner in ast.walk(loop)
+    )
 
 
 def _length(iterable: ast.expr, walk: Loops) -> str:

@@ -15,6 +15,7 @@ from gradledger.static.lowering.effects import (
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.tensors import TensorCalls
 from gradledger.static.lowering.values import (
+    LENGTH,
     NO_KEYS,
     PLAIN,
     UNKNOWN,
@@ -80,6 +81,9 @@ class OutsideCalls(TensorCalls):
         if dotted == "builtins.dict" and node.keywords and not node.args:
             values = tuple(self.used(keyword.value) for keyword in node.keywords)
             return Items(values, tuple(keyword.arg for keyword in node.keywords))
+        if dotted == "builtins.len" and len(node.args) == 1:
+            self.used(node.args[0])
+            return LENGTH
         if dotted == "builtins.dict" and len(node.args) == 1:
             given = self.eval(node.args[0])
             if isinstance(given, Parameters):

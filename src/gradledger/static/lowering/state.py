@@ -131,6 +131,8 @@ class State:
         """Where schedules move of which nobody knows whether they count updates, or batches."""
         self.deferred: set[Place] = set()
         """Where schedules move at certain times only, or of one optimizer among several."""
+        self.fresh: frozenset[str] = frozenset()
+        """In a loop over something else than data: names that were given for the data at hand."""
         self.varying: set[str] = set()
         """Sizes of windows that are others in each epoch: which of them fit, who knows?"""
         self.remainders: set[str] = set()

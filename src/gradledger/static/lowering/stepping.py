@@ -265,7 +265,12 @@ class Stepping(Strangers):
         replicated = any(
             isinstance(value := self.store.get(key), Thing) and value.replicated for key in reach
         )
-        return False if replicated and not self.no_sync_maybe else None
+        return False if replicated and not self._may_hold_back() else None
+
+    def _may_hold_back(self) -> bool:
+        """Is there a word of ranks that do not sync, in some way that is not followed?"""
+        source = self.scope.module.source
+        return self.no_sync_maybe or "no_sync" in source or "backward_grad_sync" in source
 
 
 def _moves_a_rate(node: ast.Call) -> bool:

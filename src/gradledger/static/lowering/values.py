@@ -66,6 +66,10 @@ class Thing(Value):
 
 
 PLAIN = Thing(plain=True)
+LENGTH = Thing(plain=True, built="builtins.len")
+"""How much there is of something."""
+LAST_INDEX = Thing(plain=True, built="builtins.len - 1")
+"""The number of its last piece."""
 UNKNOWN = Thing()
 
 
