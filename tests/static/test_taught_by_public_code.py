@@ -1146,6 +1146,18 @@ TWINS = {
                 one.step()
                 losses.append(loss)  # GL701
         """,
+    "data may be gone through by its numbers": """
+        for epoch in range(epochs):
+            total = 0
+            for k in range(len(dataset)):
+                x, y = dataset[k]
+                optimizer.zero_grad()
+                loss = criterion(model(x), y)
+                loss.backward()
+                optimizer.step()
+                total += loss.item()  # right only
+                total += loss  # wrong only, GL701
+        """,
     "all optimizers of a dict are cleared, one by one": """
         def fit(nets, data):
             optimizers = {k: torch.optim.Adam(net.parameters()) for k, net in nets.items()}

@@ -307,8 +307,10 @@ class Loops(Choices):
         self.frozen &= frozen
 
     def _given(self) -> frozenset[str]:
-        """The names that have got a value in this round."""
-        return self.fresh | self.loops[-1].assigned.keys() if self.loops else frozenset()
+        """The names that have got a value for the data at hand."""
+        if not self.loops or not self.loops[-1].of_data:
+            return frozenset()
+        return self.fresh | self.loops[-1].assigned.keys()
 
     def _is_endless(self, node: ast.For | ast.AsyncFor | ast.While) -> bool:
         """Is it left by a `break` or a `return` alone, as `for batch in cycle(loader)` is?"""
@@ -334,6 +336,7 @@ class Loops(Choices):
         loop = LoopState(id)
         self.loops.append(loop)
         try:
+            loop.of_data = isinstance(node, ast.For) and not _is_range(node.iter)
 
             def write() -> None:
                 self._start_counters(node, loop)

@@ -82,7 +82,7 @@ class Scope:
 class LoopState:
     """A loop that is being walked."""
 
-    __slots__ = ("assigned", "first", "id", "last", "length", "read", "windows")
+    __slots__ = ("assigned", "first", "id", "last", "length", "of_data", "read", "windows")
 
     def __init__(self, id: str) -> None:
         self.id = id
@@ -94,6 +94,8 @@ class LoopState:
         the size, 0 where that does not stand in the source."""
         self.last: str | None = None
         self.first: str | None = None
+        self.of_data = False
+        """It goes through data, as it comes, and not through numbers."""
         self.length = ""
         """How it is spelled how often the loop goes round."""
 
