@@ -1158,6 +1158,33 @@ TWINS = {
                 total += loss.item()  # right only
                 total += loss  # wrong only, GL701
         """,
+    "a flag says that a window is begun": """
+        for epoch in range(epochs):
+            begun = False
+            for i, (x, y) in enumerate(loader):
+                (criterion(model(x), y) / 4).backward()  # GL203
+                begun = True
+                if (i + 1) % 4 == 0:
+                    optimizer.step()
+                    optimizer.zero_grad()
+                    begun = False
+            if begun:  # right only
+                optimizer.step()  # right only
+                optimizer.zero_grad()  # right only
+        """,
+    "what would not fill a window is left out": """
+        from options import window
+
+        for epoch in range(epochs):
+            usable = len(loader) // window * window  # right only
+            for i, (x, y) in enumerate(loader):
+                if i >= usable:  # right only
+                    break  # right only
+                (criterion(model(x), y) / window).backward()  # GL203
+                if (i + 1) % window == 0:
+                    optimizer.step()
+                    optimizer.zero_grad()
+        """,
     "all optimizers of a dict are cleared, one by one": """
         def fit(nets, data):
             optimizers = {k: torch.optim.Adam(net.parameters()) for k, net in nets.items()}

@@ -59,6 +59,8 @@ class Assignments(Conditions):
             full = self.full_name(target.id)
             if is_remainder(node.value):
                 self.remainders.add(full)
+            if self.loops and isinstance(value, Constant) and isinstance(value.value, bool):
+                self.flags[full] = len(self.loops)
             now = self.store.get(full)
             if isinstance(now, Thing) and _is_made_of(target.id, node.value):
                 # `loss = number(loss)`: what becomes of it there, nobody knows.

@@ -102,7 +102,11 @@ class Choices(Assignments):
         self.out.append(chosen(asked, then, orelse))
 
     def _asks_for_a_rest(self, test: ast.expr, spelled: str) -> bool:
-        """`if len(loader) % n`, or a name for that."""
+        """`if len(loader) % n`, a name for that, or a flag that the loop before has left."""
+        if isinstance(test, ast.Name):
+            deep = self.flags.get(self.full_name(test.id), 0)
+            if deep > len(self.loops):
+                return True
         if not self.remainders and "%" not in spelled:
             return False
         return any(

@@ -21,7 +21,8 @@ def dividing(tree: ast.Module) -> frozenset[str]:
 
     `if len(batches) % n: raise`, `assert samples % (size * n) == 0`. Not `batch_size % n`: how many
     parts a batch has says nothing of how many batches there are. And those of windows of which
-    only so many are begun: `if i // n >= windows: continue`, `range(windows * n)`.
+    only so many are begun: `if i // n >= windows: continue`, `range(windows * n)`,
+    `usable = len(batches) // n * n` and `if i >= usable: break`.
     """
     found = {*_begun(tree), *_multiplied(tree)}
     for division in _insisted(tree):
@@ -80,6 +81,9 @@ def _begun(tree: ast.Module) -> Iterator[str]:
                     left = _value_of(left.id, tree) or left
                 if isinstance(left, ast.BinOp) and isinstance(left.op, ast.FloorDiv):
                     yield from _factors(left.right)
+            case ast.If(ast.Compare(_, [ast.GtE() | ast.Eq()], [ast.Name(id=name)]), [ast.Break()]):
+                if isinstance(end := _value_of(name, tree), ast.BinOp):
+                    yield from _factors(end)
 
 
 def _multiplied(tree: ast.Module) -> Iterator[str]:

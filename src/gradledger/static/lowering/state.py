@@ -137,6 +137,8 @@ class State:
         """In a loop over something else than data: names that were given for the data at hand."""
         self.varying: set[str] = set()
         """Sizes of windows that are others in each epoch: which of them fit, who knows?"""
+        self.flags: dict[str, int] = {}
+        """Names that are set to True or False in loops, and in how many."""
         self.remainders: set[str] = set()
         """Names of what is left over of an epoch, behind its last full window."""
         self.transfers = False
