@@ -32,7 +32,7 @@ from gradledger.ledger.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from typing import Any
 
     Change = Callable[[Holding], Holding]
@@ -65,8 +65,6 @@ def _(event: Declare, page: Page) -> Page:
 def _(event: Own, page: Page) -> Page:
     if page.account(event.optimizer) is None:
         page = page.with_account(Account(event.optimizer, event.at))
-    # What was deposited before anybody owned it was not meant to be spent: a timing, a warm-up.
-    page = _with_read(page, (cell for _, cell in page.among(event.cells) if not cell.owners))
     return page.touch(
         event.cells, lambda cell: replace(cell, owners=cell.owners | {event.optimizer})
     )
@@ -149,16 +147,9 @@ def _(event: Edit, page: Page) -> Page:
 
 @_posts(Read)
 def _(event: Read, page: Page) -> Page:
-    return _with_read(page, (cell for _, cell in page.among(event.cells)))
-
-
-def _with_read(page: Page, cells: Iterable[Cell]) -> Page:
-    """Who reads a part of a backward has used it.
-
-    An attack that reads the input's gradient makes deposits in the model's cells that nobody needs
-    to spend.
-    """
-    sites = {h.at for cell in cells for h in cell.fresh}
+    sites = {h.at for _, cell in page.among(event.cells) for h in cell.fresh}
+    # Who reads a part of a backward has used it: an attack that reads the input's gradient makes
+    # deposits in the model's cells that nobody needs to spend.
     return _touch_fresh(page, lambda h: replace(h, read=True) if h.at in sites else h)
 
 

@@ -265,7 +265,8 @@ class Stepping(Strangers):
         replicated = any(
             isinstance(value := self.store.get(key), Thing) and value.replicated for key in reach
         )
-        return False if replicated and not self._may_hold_back() else None
+        # Under `no_sync()` with its backward alone, it is averaged all the same.
+        return False if replicated and (self.local or not self._may_hold_back()) else None
 
     def _may_hold_back(self) -> bool:
         """Is there a word of ranks that do not sync, in some way that is not followed?"""
