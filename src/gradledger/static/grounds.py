@@ -114,17 +114,17 @@ def _loops(program: Program, at: Place, around: Program) -> Iterator[Program]:
         yield from _loops(piece, at, around)
 
 
-def _in_one_run(at: Place, program: Program, changing: set[str]) -> Iterator[Event]:
+def _in_one_run(at: Place, program: Program, unsteady: set[str]) -> Iterator[Event]:
     """The events that can happen beside the one at this place, while no option changes."""
     if isinstance(program, Do):
         yield program.event
         return
     sides = program.inner
-    if isinstance(program, Branch) and program.condition and program.condition not in changing:
+    if isinstance(program, Branch) and program.condition and program.condition not in unsteady:
         taken = tuple(s for s in sides if any(event.at == at for event in events_in(s)))
         sides = taken or sides
     for side in sides:
-        yield from _in_one_run(at, side, changing)
+        yield from _in_one_run(at, side, unsteady)
 
 
 def _stepping(loop: Program) -> set[str]:

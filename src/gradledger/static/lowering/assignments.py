@@ -54,17 +54,19 @@ class Assignments(Conditions):
         value = self.eval(node.value)
         for target in node.targets:
             self._assign_statement(target, value, node)
-            if not isinstance(target, ast.Name):
-                continue
-            full = self.full_name(target.id)
-            if is_remainder(node.value):
-                self.remainders.add(full)
-            if self.loops and isinstance(value, Constant) and isinstance(value.value, bool):
-                self.flags[full] = len(self.loops)
-            now = self.store.get(full)
-            if isinstance(now, Thing) and _is_made_of(target.id, node.value):
-                # `loss = number(loss)`: what becomes of it there, nobody knows.
-                self.store[full] = replace(now, sure=isinstance(value, Thing) and value.sure)
+            if isinstance(target, ast.Name):
+                self._note(target.id, value, node.value)
+
+    def _note(self, name: str, value: Known, node: ast.expr) -> None:
+        """What a name tells from now on: a rest, a flag, a loss of which nobody knows the graph."""
+        full = self.full_name(name)
+        if is_remainder(node):
+            self.remainders.add(full)
+        if self.loops and isinstance(value, Constant) and isinstance(value.value, bool):
+            self.flags[full] = len(self.loops)
+        now = self.store.get(full)
+        if isinstance(now, Thing) and _is_made_of(name, node):
+            self.store[full] = replace(now, sure=isinstance(value, Thing) and value.sure)
 
     def annotated(self, node: ast.AnnAssign) -> None:
         """`a: int = value`."""
@@ -298,8 +300,7 @@ class Assignments(Conditions):
             return made
         if isinstance(node.value, ast.Name) and self._may_be_a_number(node.value.id):
             return made
-        target = node.target
-        if isinstance(target, ast.Name) and self.full_name(target.id) in self.fresh:
+        if self.is_of_this_batch(node.target):
             return made
         at = self.at(node)
         self.emit(Keep(at, "loss"))

@@ -172,8 +172,8 @@ class GradientCalls(Stepping):
             name.startswith(value.key + "[") and is_plain(held) for name, held in self.store.items()
         ):
             return frozenset()  # a part of it was detached
-        if isinstance(target, ast.Name) and self.full_name(target.id) in self.fresh:
-            return frozenset()  # it is let go with its batch
+        if self.is_of_this_batch(target):
+            return frozenset()
         at = self.at(node)
         self.emit(Keep(at, "loss"))
         return frozenset({at})

@@ -143,6 +143,10 @@ class Names(State):
             return name
         return scope.id + name
 
+    def is_of_this_batch(self, target: ast.expr) -> bool:
+        """Was it made for the data at hand, with which it is let go?"""
+        return isinstance(target, ast.Name) and self.full_name(target.id) in self.fresh
+
     def defined(self, module: Module, name: str, depth: int = 0) -> Known | None:
         """What the top level of a module defines by this name."""
         key = id(module), name

@@ -68,6 +68,18 @@ CHAINING = frozenset(["chain", "from_iterable"])
 class OutsideCalls(TensorCalls):
     """torch, and the libraries around it."""
 
+    def _collected(self, name: str, node: ast.Call) -> Known | None:
+        """`len(x)`, `dict(params=x, lr=0.1)`, and `dict(model.named_parameters())`."""
+        if node.keywords and not node.args:
+            values = tuple(self.used(keyword.value) for keyword in node.keywords)
+            return Items(values, tuple(keyword.arg for keyword in node.keywords))
+        if len(node.args) != 1:
+            return None
+        given = self.used(node.args[0])
+        if name == "len":
+            return LENGTH
+        return given if isinstance(given, Parameters) else None
+
     def _call_external(self, dotted: str, node: ast.Call) -> Known:
         name = facts.last(dotted)
         if name == "partial" and node.args:
@@ -78,16 +90,10 @@ class OutsideCalls(TensorCalls):
             return function
         if name.startswith("_foreach_") and node.args:
             return self._foreach(name, node)
-        if dotted == "builtins.dict" and node.keywords and not node.args:
-            values = tuple(self.used(keyword.value) for keyword in node.keywords)
-            return Items(values, tuple(keyword.arg for keyword in node.keywords))
-        if dotted == "builtins.len" and len(node.args) == 1:
-            self.used(node.args[0])
-            return LENGTH
-        if dotted == "builtins.dict" and len(node.args) == 1:
-            given = self.eval(node.args[0])
-            if isinstance(given, Parameters):
-                return given
+        if dotted in ("builtins.dict", "builtins.len"):
+            made = self._collected(name, node)
+            if made is not None:
+                return made
         if dotted == "builtins.getattr" and len(node.args) >= 2:
             return self._by_name(node)
         if name == "import_module" and node.args and isinstance(node.args[0], ast.Constant):
