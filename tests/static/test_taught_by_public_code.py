@@ -1266,6 +1266,41 @@ TWINS = {
         criterion(model(torch.rand(2, 8)), torch.tensor([0, 1])).backward()  # wrong only
         optimizer.step()
         """,
+    "a model that clears itself when it is called is cleared": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = nn.Linear(8, 3)
+
+            def forward(self, x, y):
+                self.zero_grad()  # right only
+                return criterion(self.line(x), y)
+
+        net = Net()
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        for x, y in loader:
+            net(x, y).backward()
+            one.step()  # GL101
+        """,
+    "a schedule that is told a metric skips nothing": """
+        schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)  # right only
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 10)  # wrong only
+        schedule.step(evaluated(model))  # right only
+        schedule.step()  # wrong only, GL503
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            optimizer.step()
+        """,
+    "the last micro-batch of a window may be averaged": """
+        def fit(net, data, window):
+            ranks = nn.parallel.DistributedDataParallel(net)
+            one = torch.optim.SGD(ranks.parameters(), lr=0.1)
+            with ranks.no_sync():
+                criterion(ranks(data[0]), data[1]).backward()
+            criterion(ranks(data[2]), data[3]).backward()  # right only
+            one.step()  # GL801
+        """,
     "a long function may cut the graph": """
         def opinion(critic, real, made, condition):
             made = made.detach()  # right only
@@ -1279,6 +1314,9 @@ TWINS = {
             print("third", third)
             print("of", len(real))
             print("of", len(made))
+            print("ones", ones)
+            print("zeros", zeros)
+            print("real", real)
             loss = first
             loss = loss + second / 2
             loss = loss + third / 2

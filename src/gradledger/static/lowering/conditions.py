@@ -298,10 +298,6 @@ class Conditions(Calls):
         name = (
             test.func.attr if isinstance(test.func, ast.Attribute) else getattr(test.func, "id", "")
         )
-        if name == "isinstance" and len(test.args) == 2:
-            given = self.eval_quietly(test.args[0])
-            if isinstance(given, Thing) and given.replicated and _is_ddp(test.args[1]):
-                return positive
         if name.startswith(("is_", "use_", "has", "isinstance", "should")) and not _changing(test):
             return self._by_text(test, positive)
         return UNNAMED
@@ -418,11 +414,6 @@ def _is_length(node: ast.expr) -> bool:
     name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
     lowered = name.lower()
     return any(word in lowered for word in ("len", "num", "total", "batches", "n_", "size", "last"))
-
-
-def _is_ddp(node: ast.expr) -> bool:
-    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-    return name in ("DistributedDataParallel", "DDP")
 
 
 def is_remainder(node: ast.expr) -> bool:
