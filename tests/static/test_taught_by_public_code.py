@@ -598,11 +598,10 @@ TWINS = {
                 energy().backward()
                 if t == 180:
                     one = torch.optim.Adam([picture], lr=0.1)
-                one.step()  # GL101, GL102
+                one.step()  # GL101
 
         paint(dataset[0])
         paint(dataset[1])
-        paint(dataset[2])
         """,
     "what is done to one of some parameters is done to all": """
         def update(params, rate):

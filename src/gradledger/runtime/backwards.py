@@ -209,7 +209,7 @@ class Backwards:
             journal.post(journal.made(Read, site.at, names))
 
     def _event(self, this: Pass, names: CellNames, bad: CellNames) -> Backward:
-        site, loss, local = this.site, this.loss, self.replicas.local
+        site, loss, local = this.site, this.loss, bool(self.replicas.pending)
         scaler = loss.scaler and loss.scaler.get(self.journal.number)
         fields = names, loss.weight, scaler, bad, this.partial, local, this.retain, this.walked
         # The same fields as last time are quicker to know again than to look up.

@@ -6,7 +6,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Iterator
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from torch.utils.data import DataLoader
@@ -27,6 +27,9 @@ class Loaders:
         self._backwards = backwards
         self._fetching = threading.local()
         self._going: dict[int, Going] = {}
+        self._drawn_by: tuple[CodeType | None, int] = (None, 0)
+        self._event: Batch
+        """The latest batch, and the instruction that drew it if that is the user's own."""
 
     def watch(self, patches: Patches) -> None:
         """Audit all loaders until the patches are closed."""
@@ -90,8 +93,17 @@ class Loaders:
             self._begun(batches)
         else:
             going.drawn += 1
+        # The same instruction as last time is quicker to know again than to look up.
+        code, instruction = self._drawn_by
+        if frame is None or frame.f_code is not code or frame.f_lasti != instruction:
+            self._event = self._new_event(frame)
+        self.journal.post(self._event)
+
+    def _new_event(self, frame: FrameType | None) -> Batch:
         journal = self.journal
-        journal.post(journal.made(Batch, journal.arrive(frame)))
+        by_user = frame is not None and journal.places.is_users(frame.f_code)
+        self._drawn_by = (frame.f_code, frame.f_lasti) if frame and by_user else (None, 0)
+        return journal.made(Batch, journal.arrive(frame))
 
     def _begun(self, batches: Iterator[Any]) -> None:
         """The first batch of an iterator: another that had no more to give has ended by now."""

@@ -23,7 +23,7 @@ from gradledger.runtime.idle import Idle
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.patches import Function, Patches
 from gradledger.runtime.precision import Precision
-from gradledger.runtime.unfailing import unfailing
+from gradledger.runtime.unfailing import survive, unfailing
 from gradledger.runtime.variables import spelled
 
 
@@ -179,16 +179,28 @@ class Optimizers:
 
     # Stepping
 
-    @unfailing
     def _before_step(
         self, optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
         journal = self.journal
         if journal.asleep or is_compiling() or journal.work.hushed:
             return None
-        # Behind the guard of `unfailing`, and torch's wrapper round each `step`.
-        at = journal.arrive(sys._getframe(2).f_back)
-        if journal.work.depth:
+        try:
+            # Behind torch's wrapper round each `step`.
+            step = self._begun(optimizer, journal.arrive(sys._getframe(1).f_back))
+            # The hook's first argument is the optimizer itself; a closure may be the second.
+            if len(args) > 1 and callable(args[1]):
+                return (args[0], self._evaluated(args[1], step), *args[2:]), kwargs
+            if callable(kwargs.get("closure")):
+                return args, kwargs | {"closure": self._evaluated(kwargs["closure"], step)}
+            for hear in self.begins:
+                hear(step)
+        except Exception as error:
+            survive(journal, error)
+        return None
+
+    def _begun(self, optimizer: Optimizer, at: Place) -> Stepping:
+        if self.journal.work.depth:
             self.backwards.tell_so_far()
         known = self.known(optimizer)
         if known.spelled is None:
@@ -201,13 +213,7 @@ class Optimizers:
         if self.idle.of(known.name):
             self._look_at_idle(step)
         self._running.stack.append(step)
-        # The hook's first argument is the optimizer itself; a closure may be the second.
-        if len(args) > 1 and callable(args[1]):
-            return (args[0], self._evaluated(args[1], step), *args[2:]), kwargs
-        if callable(kwargs.get("closure")):
-            return args, kwargs | {"closure": self._evaluated(kwargs["closure"], step)}
-        self._about_to_spend(step)
-        return None
+        return step
 
     def _evaluated(self, closure: Function, step: Stepping) -> Function:
         """The closure, with a `Step` for the evaluation before it: that one has just been used."""
@@ -218,14 +224,11 @@ class Optimizers:
                 loss = closure()
             if self.idle.of(step.known.name):
                 self._look_at_idle(step)
-            self._about_to_spend(step)
+            for hear in self.begins:
+                hear(step)
             return loss
 
         return evaluate
-
-    def _about_to_spend(self, step: Stepping) -> None:
-        for hear in self.begins:
-            hear(step)
 
     @unfailing
     def _between(self, step: Stepping) -> None:
@@ -233,25 +236,28 @@ class Optimizers:
             self._write(step)
         step.evaluations += 1
 
-    @unfailing
     def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
         if is_compiling():
             return
-        if self.journal.asleep:
-            self.woken(optimizer)
-            return
+        try:
+            if self.journal.asleep:
+                self.woken(optimizer)
+            elif (step := self._popped(optimizer)) is not None and not step.holds_another:
+                self._write(step)
+        except Exception as error:
+            survive(self.journal, error)
+
+    def _popped(self, optimizer: Optimizer) -> Stepping | None:
+        """The call of its `step` that ends now."""
         stack = self._running.stack
-        # A step that raised has left its entry behind.
         while stack:
             step = stack.pop()
             if step.optimizer is optimizer:
-                break
-        else:
-            return
-        if stack:
-            stack[-1].holds_another = True
-        if not step.holds_another:
-            self._write(step)
+                if stack:
+                    stack[-1].holds_another = True
+                return step
+            # One that raised has left its entry behind.
+        return None
 
     def _write(self, step: Stepping) -> None:
         optimizer = step.optimizer

@@ -40,11 +40,6 @@ class Replicas:
         """Audit all replicas until the patches are closed."""
         patches.around(DistributedDataParallel, "forward", self._around_forward)
 
-    @property
-    def local(self) -> bool:
-        """Does a backward deposit what is this rank's own until it is averaged?"""
-        return bool(self.pending)
-
     def _around_forward(self, real: Function) -> Function:
         def forward(module: Any, *args: Any, **kwargs: Any) -> Any:
             result = real(module, *args, **kwargs)

@@ -16,6 +16,7 @@ from gradledger.static.lowering.values import (
     PLAIN,
     Constant,
     Count,
+    Flag,
     Gradients,
     Items,
     Keys,
@@ -137,7 +138,10 @@ class Arithmetic(Names):
         answer = self.answer(node.test)
         if answer is not None:
             return self.eval(node.body if answer else node.orelse)
-        return join(self.eval(node.body), self.eval(node.orelse))
+        one, other = self.eval(node.body), self.eval(node.orelse)
+        if isinstance(one, Flag) and isinstance(other, Constant) and _is_more_than_one(node.test):
+            return one  # windows of one micro-batch: what is asked has the same answer there
+        return join(one, other)
 
     def boolean(self, node: ast.BoolOp) -> Known:
         """`a or b` is one of them."""
@@ -247,6 +251,14 @@ def _constant(left: object, right: object, node: ast.BinOp) -> Known:
     except (ArithmeticError, ValueError):
         pass
     return PLAIN
+
+
+def _is_more_than_one(test: ast.expr) -> bool:
+    """`window > 1`."""
+    match test:
+        case ast.Compare(ops=[ast.Gt() | ast.NotEq()], comparators=[ast.Constant(value=1)]):
+            return True
+    return False
 
 
 def _value_text(node: ast.AST) -> str:

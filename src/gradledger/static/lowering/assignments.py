@@ -6,6 +6,7 @@ import ast
 
 from gradledger.ledger.events import Keep
 from gradledger.ledger.values import replace
+from gradledger.static.lowering import facts
 from gradledger.static.lowering.conditions import (
     Conditions,
     called_name,
@@ -87,7 +88,11 @@ class Assignments(Conditions):
                 self.freeze(owner.keys, value)
             elif isinstance(owner, Thing) and owner.key:
                 self._set_requires_grad(owner, target.value, value)
+            elif isinstance(owner, Thing) and value == Constant.of(True):
+                self.to_leaf(owner, target.value)
             return
+        if isinstance(value, Thing) and _finds_places(target, node):
+            value = Items((value, PLAIN))
         self.assign(target, value)
 
     def _set_requires_grad(self, owner: Thing, target: ast.expr, value: Known) -> None:
@@ -298,7 +303,7 @@ class Assignments(Conditions):
         """`total += loss`: the sum holds the graphs of all iterations."""
         if not self.loops or not value.sure or value.plain or operator_of(node) != "+":
             return made
-        if isinstance(node.value, ast.Name) and self._may_be_a_number(node.value.id):
+        if self._may_be_a_number(node.value):
             return made
         if self.is_of_this_batch(node.target):
             return made
@@ -306,8 +311,15 @@ class Assignments(Conditions):
         self.emit(Keep(at, "loss"))
         return replace(made, kept=made.kept | {at}, sure=True)
 
-    def _may_be_a_number(self, name: str) -> bool:
+    def _may_be_a_number(self, value: ast.expr) -> bool:
         """`loss, accuracy = model(batch)`: of several outputs, only a loss surely has a graph."""
+        match value:
+            case ast.Name(id=name):
+                pass
+            case ast.Subscript(slice=ast.Constant(value=str(name))):
+                return "loss" not in ast.unparse(value).lower()
+            case _:
+                return False
         if "loss" in name.lower() or name in self.backwarded():
             return False
         return any(
@@ -359,3 +371,11 @@ def _is_made_of(name: str, value: ast.expr) -> bool:
 def _is_zeros(node: ast.stmt) -> bool:
     value = getattr(node, "value", None)
     return isinstance(value, ast.Call) and called_name(value) in ("zeros_like", "zeros")
+
+
+def _finds_places(target: ast.expr, node: ast.stmt) -> bool:
+    """`value, index = scores.max(1)`: where the largest one stands has no graph."""
+    match target, node:
+        case ast.Tuple(elts=[_, _]), ast.Assign(value=ast.Call() as call):
+            return called_name(call) in facts.WITH_INDICES
+    return False

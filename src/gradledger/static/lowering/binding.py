@@ -27,6 +27,7 @@ from gradledger.ledger.events import (
     Unscale,
     Update,
 )
+from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.blocks import conditions_in, events_in, sequence
 from gradledger.static.lowering.dependence import (
@@ -367,6 +368,8 @@ class Binding:
                 return Do(Edit(event.at, maybe, "change")) if maybe else NOTHING
             case Reads():
                 cells, maybe = self._named(event)
+                if not event.keys and not event.optimizer:
+                    maybe = self._cells  # nobody knows whose it is: it may be anybody's
                 if not cells | maybe:
                     return NOTHING
                 needed = event.needed and bool(cells)
@@ -440,7 +443,7 @@ class Binding:
                 return sequence([Do(backward), Do(Sync(event.at, sure))])
             return Do(backward)
         cell, rest = maybe[0], maybe[1:]
-        condition = f"{event.at.path}:{event.at.line} reaches {cell}"
+        condition = f"{_called_from(event.at)} reaches {cell}"
         reached = self._guessed(event, sure | {cell}, rest, averaged)
         return Branch(reached, self._guessed(event, sure, rest, averaged), condition)
 
@@ -510,3 +513,8 @@ def _in_parts(keys: Keys, effects: list[Event]) -> Keys:
     return frozenset(
         key for key in keys if sum(within(part, key) and part != key for part in cleared) > 1
     )
+
+
+def _called_from(at: Place | None) -> str:
+    """A place, and all calls on the way to it: what one call does, another need not."""
+    return "" if at is None else f"{at} {_called_from(at.via)}"

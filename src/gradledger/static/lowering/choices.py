@@ -1,4 +1,4 @@
-"""Branches, exits, `with` and `try`: the ways through a function."""
+"""Branches, exits and `try`: the ways through a function."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from gradledger.static.lowering.conditions import (
     Ask,
     Both,
     Condition,
-    called_name,
     counts_rounds,
 )
 from gradledger.static.lowering.effects import (
@@ -30,18 +29,10 @@ from gradledger.static.lowering.effects import (
     Spends,
 )
 from gradledger.static.lowering.joining import joined
-from gradledger.static.lowering.values import (
-    NONE,
-    UNKNOWN,
-    ClassDef,
-    Constant,
-    FunctionDef,
-    Known,
-    Thing,
-)
+from gradledger.static.lowering.values import NONE, Count, Known, Scaler, Thing
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import Leave, Program, Try
-from gradledger.static.project import STEPS
+from gradledger.static.project import DOES, STEPS
 
 CLEARS = Pattern(r"zero_grad|\.grad\b|reset|clear")
 
@@ -58,6 +49,8 @@ class Choices(Assignments):
 
     def branching(self, node: ast.If) -> None:
         """`if`."""
+        if self._skips_a_beginning(node):
+            return
         asked = self.condition(node.test)
         if isinstance(asked, bool):
             self.run(node.body if asked else node.orelse)
@@ -70,12 +63,34 @@ class Choices(Assignments):
             return
         self._choose(node, asked)
 
+    def _skips_a_beginning(self, node: ast.If) -> bool:
+        """`if done < start: continue` ahead of all else: as if these rounds were not there."""
+        match node:
+            case (
+                ast.If(
+                    test=ast.Compare(left=low, ops=[ast.Lt() | ast.LtE()]),
+                    body=[*_, ast.Continue()],
+                    orelse=[],
+                )
+                | ast.If(
+                    test=ast.Compare(ops=[ast.Gt() | ast.GtE()], comparators=[low]),
+                    body=[*_, ast.Continue()],
+                    orelse=[],
+                )
+            ):
+                begun = any(map(acts, self.out)) or self.scope.module.says(DOES, node)
+                return not begun and isinstance(self.eval(low), Count)
+        return False
+
     def _choose(self, node: ast.If, asked: Condition) -> None:
         spelled = self.spelled(node.test)
         guard = bool(GUARD.search(spelled))
         flush = self._asks_for_a_rest(node.test, spelled) and not counts_rounds(asked)
-        means_to_step = not node.orelse and not isinstance(node.body[-1], LEAVING)
-        if (guard or flush) and means_to_step and STEPS.search(self.scope.module.text(node)):
+        if not node.orelse and self._unscales_if_enabled(node):
+            self.run(node.body)
+            return
+        goes_on = not node.orelse and not isinstance(node.body[-1], LEAVING)
+        if (guard or flush) and goes_on and self._steps(node):
             # Who looks whether a gradient is finite, or whether a window is left, means to step.
             self.run(node.body)
             return
@@ -101,6 +116,15 @@ class Choices(Assignments):
             self.deferred |= {e.at for e in events_in(then) if isinstance(e, Schedule)}
         self.out.append(chosen(asked, then, orelse))
 
+    def _unscales_if_enabled(self, node: ast.If) -> bool:
+        """`if amp: scaler.unscale_(optimizer)`: otherwise, there is no scale."""
+        for statement in node.body:
+            match statement:
+                case ast.Expr(ast.Call(func=ast.Attribute(value=owner, attr="unscale_"))):
+                    scaler = self.eval_quietly(owner)
+                    return isinstance(scaler, Scaler) and scaler.is_option
+        return False
+
     def _asks_for_a_rest(self, test: ast.expr, spelled: str) -> bool:
         """`if len(loader) % n`, a name for that, or a flag that the loop before has left."""
         if isinstance(test, ast.Name):
@@ -114,6 +138,14 @@ class Choices(Assignments):
             or (isinstance(inner, ast.Name) and self.full_name(inner.id) in self.remainders)
             for inner in ast.walk(test)
         )
+
+    def _steps(self, node: ast.If) -> bool:
+        """Does it make a step, by itself or by what it calls?"""
+        scope = self.scope
+        if STEPS.search(scope.module.text(node)):
+            return True
+        cls = scope.self_value.cls if isinstance(scope.self_value, Thing) else None
+        return any(map(self.spends, self.called_in(scope.module, node.body, cls)))
 
     def _gives_up(self, statements: list[ast.stmt], guard: bool) -> bool:
         """Does this branch drop gradients, and leave it at that?"""
@@ -159,75 +191,6 @@ class Choices(Assignments):
     def continuing(self, node: ast.Continue) -> None:
         """`continue`."""
         self.out.append(Leave("continue"))
-
-    def managing(self, node: ast.With | ast.AsyncWith) -> None:
-        """`with`: what the managers change, is changed inside."""
-        grad, local, accumulating = self.grad_enabled, self.local, self.accumulating
-        maybe = self.no_sync_maybe
-        after: list[Callable[[], None]] = []
-        for item in node.items:
-            self._enter_manager(item, after)
-        self.run(node.body)
-        self.grad_enabled, self.local, self.accumulating = grad, local, accumulating
-        self.no_sync_maybe = maybe
-        if not (self.out and isinstance(self.out[-1], Leave)):
-            for leave in after:
-                leave()
-
-    def _enter_manager(self, item: ast.withitem, after: list[Callable[[], None]]) -> None:
-        manager = item.context_expr
-        name, call = called_name(manager), manager if isinstance(manager, ast.Call) else None
-        if name in ("no_grad", "inference_mode"):
-            self.grad_enabled = False
-            return
-        if name == "set_grad_enabled" and call and call.args:
-            enabled = self.condition(call.args[0])
-            if enabled is False:
-                self.grad_enabled = False
-            return
-        if name in ("no_sync", "no_backward_sync") and call:
-            enabled_value = next(
-                (self.eval(k.value) for k in call.keywords if k.arg == "enabled"), None
-            )
-            if enabled_value is None or enabled_value == Constant.of(True):
-                self.local = True
-            else:
-                self.no_sync_maybe = True
-            return
-        if name == "graph" and "cuda" in ast.unparse(manager):
-            self.hooked = True  # what is captured is played again, out of sight
-            return
-        if name == "enable_grad":
-            self.grad_enabled = True
-            return
-        if self._may_hold_back_syncs(manager):
-            self.no_sync_maybe = True
-        if isinstance(manager, ast.IfExp) or name in ("nullcontext", "get_context", "ctx"):
-            return
-        if name == "scale_loss" and call and call.args:
-            self._apex(call, item, after)
-            return
-        if name == "accumulate" and call:
-            self.accumulate(call)
-            return
-        value = self.eval(manager)
-        if item.optional_vars is not None:
-            self.assign(item.optional_vars, value if isinstance(value, Thing) else UNKNOWN)
-
-    def _may_hold_back_syncs(self, manager: ast.expr) -> bool:
-        """Is it `no_sync()` under some condition, or a manager of the project's own round that?"""
-        if "sync" in self.scope.module.text(manager):
-            return True
-        made = self.eval_quietly(manager.func) if isinstance(manager, ast.Call) else None
-        return isinstance(made, FunctionDef | ClassDef) and "sync" in made.module.text(made.node)
-
-    def accumulate(self, call: ast.Call) -> None:
-        """`with accelerator.accumulate(model)`."""
-        raise NotImplementedError
-
-    def _apex(self, call: ast.Call, item: ast.withitem, after: list[Callable[[], None]]) -> None:
-        """`with amp.scale_loss(loss, optimizer) as scaled`: unscaled again at its end."""
-        raise NotImplementedError
 
     def trying(self, node: ast.Try) -> None:
         """`try`: it may break off anywhere."""

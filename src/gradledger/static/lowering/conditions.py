@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from gradledger.ledger.values import Value
 from gradledger.static.lowering import rounds
@@ -201,10 +202,13 @@ class Conditions(Calls):
         if isinstance(size, Constant) and isinstance(size.value, int):
             known = size.value
         if not counter.loop:
-            counted = self._text(counter, left.left)
-            group = rounds.running_window(counted, size_text)
-            loop.windows[group] = (rounds.starts(group), rounds.ends(group), known)
-            return Ask(rounds.ends(group), positive)
+            node, is_next = _next_of(left.left)
+            group = rounds.running_window(self._text(counter, node), size_text)
+            starts, ends = rounds.starts(group), rounds.ends(group)
+            loop.windows[group] = starts, ends, known
+            # Who asks for the next number, too, asks here for the first micro-batch.
+            asks_for_first = not is_next and self._asks_for_next(node)
+            return Ask(starts if asks_for_first else ends, positive)
         group = rounds.own_window(counter.loop, size_text)
         starts, ends = rounds.starts(group), rounds.ends(group)
         loop.windows[group] = starts, ends, known
@@ -214,6 +218,12 @@ class Conditions(Calls):
         if place == 1:
             return Ask(ends, positive)
         return Ask(f"{group} + {place}", positive) if place > 1 else UNNAMED
+
+    def _asks_for_next(self, counter: ast.expr) -> bool:
+        """Is there a `(counter + 1) % n` besides?"""
+        around = self.scope.node or self.scope.module.tree
+        following = re.escape(ast.unparse(counter)) + r"\s*\+\s*1\s*\)\s*%"
+        return re.search(following, self.scope.module.text(around)) is not None
 
     def _remainder(self, right: Known, size: Known, size_node: ast.expr) -> int:
         """`== 0` is 0, and `== n - 1` is -1: one before the next window."""
@@ -440,3 +450,11 @@ def called_name(node: ast.expr) -> str:
     if isinstance(func, ast.Call):
         return called_name(func)
     return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+
+
+def _next_of(counter: ast.expr) -> tuple[ast.expr, bool]:
+    """`i`, and whether it was `i + 1`."""
+    match counter:
+        case ast.BinOp(left=before, op=ast.Add(), right=ast.Constant(value=1)):
+            return before, True
+    return counter, False

@@ -136,6 +136,11 @@ DETACHING = frozenset(
 )
 """Methods of a tensor whose result has no graph."""
 
+WITH_INDICES = frozenset(
+    ["max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin"]
+)
+"""Functions that give values, and where these were found."""
+
 PLAIN_ATTRIBUTES = frozenset(
     ["data", "shape", "ndim", "dtype", "device", "requires_grad", "is_cuda", "grad_fn", "training"]
 )

@@ -211,9 +211,11 @@ class Inlining(Expressions):
 
     def keeps_cycle(self, function: FunctionDef) -> bool:
         """Does it both deposit and spend, by itself or by what it calls?"""
-        return self.makes_deposits(function) and self._reaches(
-            function, self.known.spending, lambda f: f.module.says(SPENDS, f.node)
-        )
+        return self.makes_deposits(function) and self.spends(function)
+
+    def spends(self, function: FunctionDef) -> bool:
+        """Does it make a step, by itself or by what it calls?"""
+        return self._reaches(function, self.known.spending, lambda f: f.module.says(SPENDS, f.node))
 
     def makes_deposits(self, function: FunctionDef) -> bool:
         """Does it make a deposit, by itself or by what it calls?"""
@@ -255,11 +257,13 @@ class Inlining(Expressions):
                 if found is not None:
                     yield found
 
-    def called_at_top(self, module: Module, statements: list[ast.stmt]) -> Iterator[FunctionDef]:
-        """The functions that a script's own lines call, as far as names tell."""
+    def called_in(
+        self, module: Module, statements: list[ast.stmt], cls: ClassDef | None = None
+    ) -> Iterator[FunctionDef]:
+        """The project's own functions that some lines call, as far as names tell."""
         for names, members in map(module.calls, statements):
             for name in names:
-                found = self._called(name, module, None)
+                found = self._called(name, module, cls)
                 if found is not None:
                     yield found
             for owner, name in members:

@@ -16,7 +16,6 @@ from gradledger.static.lowering.blocks import (
     holds,
     sequence,
 )
-from gradledger.static.lowering.choices import Choices
 from gradledger.static.lowering.conditions import (
     called_name,
 )
@@ -27,6 +26,7 @@ from gradledger.static.lowering.effects import (
 from gradledger.static.lowering.facts import ITERATION_WRAPPERS
 from gradledger.static.lowering.inlining import goes_on_for_ever
 from gradledger.static.lowering.joining import joined
+from gradledger.static.lowering.managers import Managers
 from gradledger.static.lowering.rounds import is_own, size_of
 from gradledger.static.lowering.rounds import ran_out as end_of
 from gradledger.static.lowering.state import LoopState
@@ -60,7 +60,7 @@ COUNTS = Pattern(r"\+=\s*1\b")
 DRAWS = Pattern(r"\bnext\(|\w*(?:batch|sample|get_data)\w*\(", re.IGNORECASE)
 
 
-class Loops(Choices):
+class Loops(Managers):
     """`for` and `while`."""
 
     def iterating(self, node: ast.For | ast.AsyncFor) -> None:
@@ -314,11 +314,18 @@ class Loops(Choices):
 
     def _is_endless(self, node: ast.For | ast.AsyncFor | ast.While) -> bool:
         """Is it left by a `break` or a `return` alone, as `for batch in cycle(loader)` is?"""
-        if isinstance(node, ast.While):
+        if isinstance(node, ast.While) or _stops_behind_a_step(node):
+            return True
+        if not self.loops and any(map(_is_enough, ast.walk(node))):
             return True
         source = node.iter
         while isinstance(source, ast.Call) and called_name(source) in PASSING_ON and source.args:
             source = source.args[0]
+        value = self.eval_quietly(source)
+        cls = value.cls if isinstance(value, Thing) else None
+        iterate = cls and self.method(cls, "__iter__")
+        if isinstance(iterate, FunctionDef):
+            return goes_on_for_ever(iterate.node)
         if not isinstance(source, ast.Call):
             return False
         made = self.eval_quietly(source.func)
@@ -406,7 +413,8 @@ class Loops(Choices):
             new, at = self.store.get(full), loop.assigned.get(full)
             if not isinstance(new, Thing) or not new.sure or new.plain or new.kept:
                 continue
-            if at is None or any(map(self._cuts_graphs, new.reach)):
+            # What is made anew, and not of what it was, has no graph but its own.
+            if at not in new.carried or any(map(self._cuts_graphs, new.reach)):
                 continue
             if not _is_set_back(full.rpartition(":")[2], node):
                 self.emit(Keep(at, "state", walked=True))
@@ -493,6 +501,24 @@ def _counter(node: ast.For | ast.AsyncFor, walk: Loops) -> tuple[int, bool] | No
         start = value.value if isinstance(value, Constant) else None
         return (start, True) if isinstance(start, int) else None
     return None
+
+
+def _is_enough(node: ast.AST) -> bool:
+    """`if steps >= most: break`: the data is not what ends the loop."""
+    match node:
+        case ast.If(test=ast.Compare(ops=[ast.GtE() | ast.Gt()]), body=[*_, ast.Break()]):
+            return True
+    return False
+
+
+def _stops_behind_a_step(loop: ast.For | ast.AsyncFor) -> bool:
+    """`if i + 1 > len(batches) - n: break` next to the step: no window is begun that has no end."""
+    return any(
+        isinstance(around, ast.If)
+        and any(_is_enough(inner) and "len(" in ast.unparse(inner) for inner in around.body)
+        and ".step(" in ast.unparse(around)
+        for around in ast.walk(loop)
+    )
 
 
 def _is_spelled_out(iterable: ast.expr) -> bool:

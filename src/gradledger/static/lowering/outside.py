@@ -113,7 +113,7 @@ class OutsideCalls(TensorCalls):
         torch = dotted.startswith(("torch.", "F.", "einops."))
         if _requires_grad(arguments) or name == "Parameter":
             return Thing(leaf=True, built=dotted)
-        if torch and (name in FROM_DATA or name.endswith("_like")):
+        if torch and (name in FROM_DATA or name in facts.DETACHING or name.endswith("_like")):
             return PLAIN
         if name in ("deepcopy", "copy") and isinstance(first := arguments.get(0, ""), Thing):
             return Thing(plain=first.plain, cls=first.cls, built=first.built or dotted)
@@ -176,8 +176,9 @@ class OutsideCalls(TensorCalls):
     ) -> Known | None:
         first = arguments.get(0, "")
         if facts.is_scaler(dotted):
-            enabled = arguments.named.get("enabled")
-            return Scaler("", enabled=enabled != Constant.of(False))
+            enabled = arguments.named.get("enabled", Constant.of(True))
+            known = isinstance(enabled, Constant)
+            return Scaler("", enabled=enabled != Constant.of(False), is_option=not known)
         if facts.is_scheduler(dotted):
             counts = counts_updates(node, self.scope.module)
             return self._scheduler(arguments, by_metric="Plateau" in name, counts_updates=counts)

@@ -123,7 +123,7 @@ class _Roots:
         says = self._module.says
         if any(says(MAKES, statement) or says(DEPOSITS, statement) for statement in inside):
             return True
-        return any(map(self._top.keeps_cycle, self._top.called_at_top(self._module, inside)))
+        return any(map(self._top.keeps_cycle, self._top.called_in(self._module, inside)))
 
     def _functions(self) -> Iterator[Root]:
         functions = [

@@ -64,7 +64,7 @@ class Stepping(Strangers):
                 keys = frozenset(k for k in keys or () if self.is_model(k)) or None
                 made = Optimizer("", keys, self.at(node), outside=True)
             case "scaler" if method in ("scale", "step", "update", "unscale_"):
-                made = Scaler("")
+                made = Scaler("", is_option=True)
             case "scheduler" if method == "step" and _moves_a_rate(node):
                 made = Scheduler("", tuple(self.optimizers), counts_updates=False)
             case _:
@@ -143,12 +143,22 @@ class Stepping(Strangers):
             self.hand_over(optimizer.name, node, "a step that differentiates by itself")
             return
 
+        if self._also_steps_without(node):
+            # An optimizer of another kind, which may look at what it finds first (SAM).
+            self.emit(Excuses(self.at(node), optimizer=optimizer.name))
+
         def once() -> None:
             self.call_function(closure, Arguments(), node)
             self.spend(node, optimizer.name)
 
         block = self.block(once)
         self.out.append(Loop(block, at_least=1) if optimizer.closure_loops else block)
+
+    def _also_steps_without(self, node: ast.Call) -> bool:
+        """Does the function call the same `step` without a closure, too?"""
+        around = self.scope.node
+        text = self.scope.module.text(around) if around else ""
+        return re.search(rf"(?<![\w.]){re.escape(ast.unparse(node.func))}\(\s*\)", text) is not None
 
     def spend(self, node: ast.AST, optimizer: str, *, scaler: str | None = None) -> None:
         """A step, if the framework around lets it happen."""

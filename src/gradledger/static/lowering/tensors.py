@@ -75,12 +75,9 @@ class TensorCalls(GradientCalls):
             return PLAIN
         if name == "requires_grad_":
             value = self.arguments(node).get(0, "requires_grad") or Constant.of(True)
+            owner = node.func.value if isinstance(node.func, ast.Attribute) else node
             if thing.plain or not thing.key:
-                leaf = replace(thing, plain=False, leaf=True, reach=NO_KEYS)
-                if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
-                    leaf = replace(leaf, key=self.scope.id + node.func.value.id)
-                    self.rebind(node.func.value, leaf)
-                return leaf
+                return self.to_leaf(thing, owner)
             if value == Constant.of(True) and not self.is_model(thing.key):
                 return replace(thing, plain=False, leaf=True)
             self.freeze(frozenset({thing.key}), value)
@@ -100,6 +97,14 @@ class TensorCalls(GradientCalls):
             weight = divided(thing.weight, by, ast.unparse(node.args[0]), self.at(node))
             return replace(thing, key="", weight=weight)
         return self._of_anything(thing, name, node)
+
+    def to_leaf(self, thing: Thing, spelled: ast.expr) -> Thing:
+        """Data that gets a gradient of its own, under the name that it has."""
+        leaf = replace(thing, plain=False, leaf=True, reach=NO_KEYS)
+        if isinstance(spelled, ast.Name):
+            leaf = replace(leaf, key=self.scope.id + spelled.id)
+            self.rebind(spelled, leaf)
+        return leaf
 
     def _of_data(self, thing: Thing, name: str, node: ast.Call) -> Known:
         """A method of data whose size is known."""
@@ -171,7 +176,10 @@ class TensorCalls(GradientCalls):
         self.watch_strangers(thing.key, thing, arguments, node)
         model = self.is_model(thing.key) or thing.built.startswith("torch.nn.")
         made = self.computed(thing, *arguments.values(), sure=False)
-        if not made.plain:
+        if thing.cls is None and self._has_optimizers(thing):
+            # Whoever trains a part by itself takes turns: what it differentiates is a guess.
+            made = replace(made, reach=NO_KEYS, maybe=made.maybe | made.reach)
+        elif not made.plain:
             reach = made.reach | reach_of(thing)
             made = replace(made, reach=reach, maybe=made.maybe - reach)
         if thing.cls is not None and not made.plain:
@@ -202,6 +210,13 @@ class TensorCalls(GradientCalls):
             local=bool(self.local),
             depth=min(depths, default=len(self.loops)),
             built=LABELLED if _labelled(node) and model else "",
+        )
+
+    def _has_optimizers(self, thing: Thing) -> bool:
+        """Are there optimizers among its attributes?"""
+        inside = f"{thing.key}."
+        return bool(thing.key) and any(
+            optimizer.key.startswith(inside) for optimizer in self.optimizers.values()
         )
 
     def _losses_of(

@@ -143,6 +143,8 @@ class Scaler(Value):
     name: str
     key: str = ""
     enabled: bool = True
+    is_option: bool = False
+    """Whether it is enabled is said elsewhere."""
 
 
 class Scheduler(Value):

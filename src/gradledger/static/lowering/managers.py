@@ -1,0 +1,191 @@
+"""`with`: what a manager changes, is changed inside of its block."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from gradledger.ledger.tuples import NamedTuple
+from gradledger.ledger.values import replace
+from gradledger.static.lowering.choices import Choices
+from gradledger.static.lowering.conditions import called_name
+from gradledger.static.lowering.inlining import Arguments
+from gradledger.static.lowering.values import (
+    NONE,
+    UNKNOWN,
+    ClassDef,
+    Constant,
+    FunctionDef,
+    Known,
+    Thing,
+)
+from gradledger.static.program import Leave
+
+
+class Halves(NamedTuple):
+    """A generator that yields once, cut there."""
+
+    before: list[ast.stmt]
+    given: ast.expr | None
+    rest: list[ast.stmt]
+
+
+class Managers(Choices):
+    """Managers of torch, of frameworks, and of the project itself."""
+
+    def managing(self, node: ast.With | ast.AsyncWith) -> None:
+        """`with`: what the managers change, is changed inside."""
+        grad, local, accumulating = self.grad_enabled, self.local, self.accumulating
+        maybe = self.no_sync_maybe
+        after: list[Callable[[], None]] = []
+        for item in node.items:
+            self._enter_manager(item, after)
+        self.run(node.body)
+        self.grad_enabled, self.local, self.accumulating = grad, local, accumulating
+        self.no_sync_maybe = maybe
+        if not (self.out and isinstance(self.out[-1], Leave)):
+            for leave in after:
+                leave()
+
+    def _enter_manager(self, item: ast.withitem, after: list[Callable[[], None]]) -> None:
+        manager = item.context_expr
+        name, call = called_name(manager), manager if isinstance(manager, ast.Call) else None
+        if name in ("no_grad", "inference_mode"):
+            self.grad_enabled = False
+            return
+        if name == "set_grad_enabled" and call and call.args:
+            enabled = self.condition(call.args[0])
+            if enabled is False:
+                self.grad_enabled = False
+            return
+        if name in ("no_sync", "no_backward_sync") and call:
+            enabled_value = next(
+                (self.eval(k.value) for k in call.keywords if k.arg == "enabled"), None
+            )
+            if enabled_value is None or enabled_value == Constant.of(True):
+                self.local = True
+            else:
+                self.no_sync_maybe = True
+            return
+        if name == "graph" and "cuda" in ast.unparse(manager):
+            self.hooked = True  # what is captured is played again, out of sight
+            return
+        if name == "enable_grad":
+            self.grad_enabled = True
+            return
+        if self._may_hold_back_syncs(manager):
+            self.no_sync_maybe = True
+        if isinstance(manager, ast.IfExp) or name in ("nullcontext", "get_context", "ctx"):
+            return
+        if name == "scale_loss" and call and call.args:
+            self._apex(call, item, after)
+            return
+        if name == "accumulate" and call:
+            self.accumulate(call)
+            return
+        if call and (made := self._written_as_generator(call)):
+            value = self._enter_generator(made, call, after)
+        else:
+            value = self._enter_object(self.eval(manager), manager, after)
+        if item.optional_vars is not None:
+            self.assign(item.optional_vars, value if isinstance(value, Thing) else UNKNOWN)
+
+    # The project's own
+
+    def _enter_object(self, value: Known, node: ast.expr, after: list[Callable[[], None]]) -> Known:
+        """`__enter__` is called here, and `__exit__` after the block."""
+        cls = value.cls if isinstance(value, Thing) else None
+        if cls is None:
+            return value
+        enter, leave = self.method(cls, "__enter__"), self.method(cls, "__exit__")
+        if enter is None or leave is None:
+            return value
+        frozen = self.frozen
+        entered = self.call_function(replace(enter, bound=value), Arguments(), node)
+        thaws = self.frozen != frozen
+
+        def exit_it() -> None:
+            self.call_function(replace(leave, bound=value), Arguments((NONE, NONE, NONE)), node)
+            if thaws:  # to what was found, whatever that was
+                self.frozen = frozen
+
+        after.append(exit_it)
+        return value if entered == NONE else entered
+
+    def _written_as_generator(self, call: ast.Call) -> tuple[FunctionDef, Halves] | None:
+        """A function under `@contextmanager` that does things to gradients."""
+        made = self.eval_quietly(call.func)
+        if not isinstance(made, FunctionDef) or not self.is_interesting(made):
+            return None
+        halves = _halves(made.node)
+        return (made, halves) if halves is not None else None
+
+    def _enter_generator(
+        self,
+        made: tuple[FunctionDef, Halves],
+        call: ast.Call,
+        after: list[Callable[[], None]],
+    ) -> Known:
+        """What stands before the `yield` is done here, and the rest after the block."""
+        function, (before, given, rest) = made
+        arguments, frozen = self.arguments(call), self.frozen
+        scope = self.new_scope(
+            function.node.name,  # type: ignore[union-attr]
+            function.module,
+            parent=function.scope,
+            via=self.at(call),
+            node=function.node,
+        )
+        with self.inside(scope):
+            self.bind_arguments(function, scope, arguments)
+            self.run(before)
+            value = UNKNOWN if given is None else self.eval(given)
+        thaws = self.frozen != frozen
+
+        def exit_it() -> None:
+            with self.inside(scope):
+                self.run(rest)
+            if thaws:
+                self.frozen = frozen
+
+        after.append(exit_it)
+        return value
+
+    def _may_hold_back_syncs(self, manager: ast.expr) -> bool:
+        """Is it `no_sync()` under some condition, or a manager of the project's own round that?"""
+        if "sync" in self.scope.module.text(manager):
+            return True
+        made = self.eval_quietly(manager.func) if isinstance(manager, ast.Call) else None
+        return isinstance(made, FunctionDef | ClassDef) and "sync" in made.module.text(made.node)
+
+    def accumulate(self, call: ast.Call) -> None:
+        """`with accelerator.accumulate(model)`."""
+        raise NotImplementedError
+
+    def _apex(self, call: ast.Call, item: ast.withitem, after: list[Callable[[], None]]) -> None:
+        """`with amp.scale_loss(loss, optimizer) as scaled`: unscaled again at its end."""
+        raise NotImplementedError
+
+
+def _halves(function: ast.AST) -> Halves | None:
+    """The generator under `@contextmanager`, if it is plain where it yields."""
+    decorators = getattr(function, "decorator_list", ())
+    if not any("contextmanager" in ast.unparse(decorator) for decorator in decorators):
+        return None
+    inside = list(ast.walk(function))
+    if sum(isinstance(inner, ast.Yield) for inner in inside) != 1:
+        return None
+    if any(isinstance(inner, ast.Return) for inner in inside):
+        return None
+    return _cut(getattr(function, "body", []))
+
+
+def _cut(body: list[ast.stmt]) -> Halves | None:
+    for number, statement in enumerate(body):
+        before, rest = body[:number], body[number + 1 :]
+        match statement:
+            case ast.Expr(value=ast.Yield(value=given)):
+                return Halves(before, given, rest)
+            case ast.Try(body=tried, finalbody=final) if inner := _cut(tried):
+                return Halves(before + inner.before, inner.given, inner.rest + final + rest)
+    return None
