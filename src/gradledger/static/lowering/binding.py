@@ -368,7 +368,7 @@ class Binding:
                 return Do(Edit(event.at, maybe, "change")) if maybe else NOTHING
             case Reads():
                 cells, maybe = self._named(event)
-                if not event.keys and not event.optimizer:
+                if not event.optimizer and cells <= self._leaves:
                     maybe = self._cells  # nobody knows whose it is: it may be anybody's
                 if not cells | maybe:
                     return NOTHING

@@ -65,22 +65,12 @@ class Choices(Assignments):
 
     def _skips_a_beginning(self, node: ast.If) -> bool:
         """`if done < start: continue` ahead of all else: as if these rounds were not there."""
-        match node:
-            case (
-                ast.If(
-                    test=ast.Compare(left=low, ops=[ast.Lt() | ast.LtE()]),
-                    body=[*_, ast.Continue()],
-                    orelse=[],
-                )
-                | ast.If(
-                    test=ast.Compare(ops=[ast.Gt() | ast.GtE()], comparators=[low]),
-                    body=[*_, ast.Continue()],
-                    orelse=[],
-                )
-            ):
-                begun = any(map(acts, self.out)) or self.scope.module.says(DOES, node)
-                return not begun and isinstance(self.eval(low), Count)
-        return False
+        if node.orelse or not isinstance(node.body[-1], ast.Continue):
+            return False
+        if any(map(acts, self.out)) or self.scope.module.says(DOES, node):
+            return False
+        tests = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
+        return any(isinstance(self.eval(low), Count) for low in map(_bounded_above, tests) if low)
 
     def _choose(self, node: ast.If, asked: Condition) -> None:
         spelled = self.spelled(node.test)
@@ -265,3 +255,13 @@ def _without_strange_schedules(then: Program, orelse: Program) -> tuple[Program,
     if stepping[0] == stepping[1] or not holds(orelse if stepping[0] else then, Schedule):
         return then, orelse
     return (then, without(orelse, Schedule)) if stepping[0] else (without(then, Schedule), orelse)
+
+
+def _bounded_above(test: ast.expr) -> ast.expr | None:
+    """What is asked to be small: `i` in `i < start` and in `start > i`."""
+    match test:
+        case ast.Compare(left=low, ops=[ast.Lt() | ast.LtE()]):
+            return low
+        case ast.Compare(ops=[ast.Gt() | ast.GtE()], comparators=[low]):
+            return low
+    return None

@@ -65,10 +65,16 @@ class Inlining(Expressions):
     no_sync_maybe = False
 
     def call_function(
-        self, function: FunctionDef, arguments: Arguments, node: ast.AST, *, root: bool = False
+        self,
+        function: FunctionDef,
+        arguments: Arguments,
+        node: ast.AST,
+        *,
+        root: bool = False,
+        always: bool = False,
     ) -> Known:
         """The function's result; what it does is written down here, where it is called."""
-        if not root and not self.is_interesting(function):
+        if not (root or always or self.is_interesting(function)):
             return self._unfollowed(function, arguments, node)
         self.inlined.add(id(function.node))
         if id(function.node) in self.stack or len(self.stack) >= DEEPEST:
@@ -178,7 +184,9 @@ class Inlining(Expressions):
         self.store[thing.key] = thing
         init = self.method(cls, "__init__")
         if init is not None:
-            self.call_function(replace(init, bound=thing), arguments, node)
+            enter = self.method(cls, "__enter__")
+            manages = enter is not None and self.is_interesting(enter)
+            self.call_function(replace(init, bound=thing), arguments, node, always=manages)
         return thing
 
     def run(self, body: list[ast.stmt]) -> None:

@@ -156,9 +156,9 @@ class Stepping(Strangers):
 
     def _also_steps_without(self, node: ast.Call) -> bool:
         """Does the function call the same `step` without a closure, too?"""
-        around = self.scope.node
-        text = self.scope.module.text(around) if around else ""
-        return re.search(rf"(?<![\w.]){re.escape(ast.unparse(node.func))}\(\s*\)", text) is not None
+        module = self.scope.module
+        plain = rf"(?<![\w.]){re.escape(ast.unparse(node.func))}\(\s*\)"
+        return re.search(plain, module.text(self.scope.node or module.tree)) is not None
 
     def spend(self, node: ast.AST, optimizer: str, *, scaler: str | None = None) -> None:
         """A step, if the framework around lets it happen."""
