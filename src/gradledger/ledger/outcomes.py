@@ -12,7 +12,7 @@ from gradledger.ledger.events import Event
 from gradledger.ledger.findings import Breach
 from gradledger.ledger.page import Page
 from gradledger.ledger.posting import post
-from gradledger.ledger.tally import Tally, entries_of
+from gradledger.ledger.tally import NOTHING, Tally, entries_of
 from gradledger.ledger.tuples import NamedTuple
 
 Judge = Callable[[Page, Event], Iterable[tuple[str, Breach]]]
@@ -35,9 +35,10 @@ class Outcome(NamedTuple):
 class Outcomes:
     """Answers from memory where it can; what never repeats does not fill that for ever."""
 
-    def __init__(self, judge: Judge, *, most: int = 100_000) -> None:
+    def __init__(self, judge: Judge, *, most: int = 100_000, counts: bool = True) -> None:
         self._judge = judge
         self._most = most
+        self._counts = counts
         self._known: dict[tuple[Page, Event], Outcome] = {}
         self._pages: dict[Page, Page] = {}
         """Equal pages are one object, so that to look one up is not to compare it."""
@@ -54,7 +55,7 @@ class Outcomes:
             known = Outcome(
                 self._pages.setdefault(after, after),
                 tuple(self._judge(page, event)),
-                entries_of(event, page),
+                entries_of(event, page) if self._counts else NOTHING,
             )
             self._known[page, event] = known
         return known

@@ -22,7 +22,7 @@ TOO_DEEP = "it is nested too deeply"
 TOO_MANY = "there are too many paths through it"
 
 MOST_VISITS = 40_000
-MOST_OUTCOMES = 2_500
+MOST_OUTCOMES = 2_000
 """Bounds on the work for one root: what takes more is unknown."""
 
 

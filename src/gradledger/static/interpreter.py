@@ -87,7 +87,7 @@ class Interpreter:
             lambda: defaultdict(set)
         )
         self._first_breach: dict[Fault, Breach] = {}
-        self._outcomes = Outcomes(judge)
+        self._outcomes = Outcomes(judge, counts=False)
         self._stepped: set[str] = set()
         """Facts that tell that a path has come through a step before."""
         self._left: defaultdict[Exit, Paths] = defaultdict(frozenset)
