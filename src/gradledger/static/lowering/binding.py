@@ -370,10 +370,9 @@ class Binding:
                 cells, maybe = self._named(event)
                 if not event.optimizer and cells <= self._leaves:
                     maybe = self._cells  # nobody knows whose it is: it may be anybody's
-                if not cells | maybe:
-                    return NOTHING
-                needed = event.needed and bool(cells)
-                return Do(Read(event.at, cells | maybe, needed and not self._vague(event)))
+                needed = event.needed and not self._vague(event)
+                sure = Do(Read(event.at, cells, needed)) if cells else NOTHING
+                return sequence([sure, Do(Read(event.at, maybe))]) if maybe else sure
             case Unscales():
                 return Do(Unscale(event.at, event.optimizer, event.scaler))
             case Renews():

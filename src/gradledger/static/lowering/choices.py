@@ -139,9 +139,12 @@ class Choices(Assignments):
 
     def _gives_up(self, statements: list[ast.stmt], guard: bool) -> bool:
         """Does this branch drop gradients, and leave it at that?"""
-        if not statements or not (guard or isinstance(statements[-1], LEAVING)):
-            return False
-        return any(CLEARS.search(self.scope.module.text(s)) for s in statements)
+        leaves = bool(statements) and isinstance(statements[-1], LEAVING)
+        if guard and leaves:
+            return True
+        return (guard or leaves) and any(
+            CLEARS.search(self.scope.module.text(s)) for s in statements
+        )
 
     def excuse(self, node: ast.AST) -> None:
         """Behind a guard, or where an iteration is given up, to drop gradients is on purpose."""

@@ -290,8 +290,9 @@ def is_optimizer_class(dotted: str) -> bool:
         plain = name.removeprefix(kind)
         if plain in _OPTIMIZERS or plain.startswith(_OPTIMIZER_FAMILIES):
             return True
-    is_class = "A" <= name[:1] <= "Z" and not name.startswith("AveragedModel")
-    return is_class and not _OPTIMIZER_PACKAGES.isdisjoint(packages) and not is_scheduler(dotted)
+    if _OPTIMIZER_PACKAGES.isdisjoint(packages) or name.startswith("AveragedModel"):
+        return False
+    return "A" <= name[:1] <= "Z" and "chedul" not in name and not is_scheduler(dotted)
 
 
 def is_scheduler(dotted: str) -> bool:
@@ -303,7 +304,8 @@ def is_scheduler(dotted: str) -> bool:
         return True
     # Not `Scheduler` alone: that is anybody's.
     ending = next((end for end in _SCHEDULER_ENDINGS if name.endswith(end)), "")
-    return bool(ending) and "a" <= name.removesuffix(ending)[-1:] <= "z"
+    before = name.removesuffix(ending)
+    return bool(ending) and ("a" <= before[-1:] <= "z" or before == "LR")
 
 
 def is_scaler(dotted: str) -> bool:

@@ -53,9 +53,7 @@ class Frameworks(Statements):
         if dotted.startswith(("deepspeed", "gradledger")):
             return Thing(built=dotted)
         if name == "Accelerator":
-            given = {"gradient_accumulation_steps", "gradient_accumulation_plugin", "**"}
-            kind = "Accumulating" if given & arguments.named.keys() else "Plain"
-            return Thing(built=f"accelerate.{kind}")
+            return Thing(built=f"accelerate.{_kind_of_accelerator(arguments)}")
         if name == "Fabric":
             return Thing(built="lightning.fabric.Fabric")
         if name == "Engine" and isinstance(arguments.get(0, "process_function"), FunctionDef):
@@ -142,6 +140,8 @@ class Frameworks(Statements):
             if not self._by_window(weight):
                 counted = replace(counted, divisor=None)
             self.deposit(loss, node, weight=counted)
+        elif weight is not None and thing.built == "accelerate.Configured":
+            self.deposit(loss, node, weight=replace(weight, divisor=None))
         else:
             self.deposit(loss, node)
         return PLAIN
@@ -342,3 +342,11 @@ def _only_optimizers(value: Known) -> list[Optimizer]:
                     if not isinstance(item, Scheduler):
                         found += _only_optimizers(item)
     return found
+
+
+def _kind_of_accelerator(arguments: Arguments) -> str:
+    """Does it divide by a window, does it not, or does somebody else say so?"""
+    given = arguments.named.keys()
+    if given & {"gradient_accumulation_steps", "gradient_accumulation_plugin"}:
+        return "Accumulating"
+    return "Configured" if "**" in given else "Plain"

@@ -159,7 +159,12 @@ class GradientCalls(Stepping):
         kept = self._keep(value, node, target)
         if kept:
             value = replace(value, kept=value.kept | kept) if isinstance(value, Thing) else value
-        if len(values) < 8 and value not in values:
+        if isinstance(held, Thing) and isinstance(value, Thing):
+            # Nobody knows what was in it, nor which of it will be taken out.
+            made = self.computed(held, value, sure=False)
+            maybe = made.maybe | made.reach
+            self.rebind(target, replace(made, key=held.key, reach=NO_KEYS, maybe=maybe))
+        elif len(values) < 8 and value not in values:
             self.rebind(target, Items((*values, value)))
 
     def _keep(self, value: Known, node: ast.AST, target: ast.expr) -> frozenset:  # type: ignore[type-arg]
