@@ -22,7 +22,7 @@ from gradledger.ledger import (
     one_per_fault,
 )
 from gradledger.ledger.cells import SATURATING
-from gradledger.ledger.events import Event, Step
+from gradledger.ledger.events import Batch, Event, Step
 from gradledger.ledger.outcomes import Outcome
 from gradledger.static.program import (
     Branch,
@@ -46,6 +46,7 @@ Path = tuple[Page, Facts]
 Paths = frozenset[Path]
 
 NO_PATHS: Paths = frozenset()
+_NO_FACTS: Facts = frozenset()
 
 INSIDE = ("break", "continue")
 """Exits that no loop lets out."""
@@ -90,6 +91,8 @@ class Interpreter:
         self._outcomes = Outcomes(judge, counts=False)
         self._stepped: set[str] = set()
         """Facts that tell that a path has come through a step before."""
+        self._acting: Facts = _NO_FACTS
+        """Facts that tell that something has happened in a round, of the loops that are going."""
         self._left: defaultdict[Exit, Paths] = defaultdict(frozenset)
         """Paths on the way out of what is being run, by the kind of exit."""
         self._breaking_off: set[Path] | None = None
@@ -191,22 +194,25 @@ class Interpreter:
         if self._visits > self._most_visits or len(self._outcomes) > self._most_outcomes:
             raise TooManyPaths(f"more than {self._most_visits} pages to follow, at {event.at}")
         after: set[Path] = set()
-        here: Facts = frozenset()
+        acting = self._acting
+        here = _NO_FACTS if isinstance(event, Batch) else acting
         if isinstance(event, Step):
             name = f"stepped at {event.at.path}:{event.at.line}"
             self._stepped.add(name)
-            here = frozenset({(name, True)})
+            here |= {(name, True)}
         if self._breaking_off is not None:
             self._breaking_off |= paths
-        self.met[visit] |= paths
         # Many paths are on one page: what the event does to that is asked for once.
         outcomes: dict[int, Outcome] = {}
+        met = self.met[visit]
         for path in paths:
             page, facts = path
             outcome = outcomes.get(id(page))
             if outcome is None:
                 outcome = outcomes[id(page)] = self._outcomes.of(page, event)
             next_page, breaches, _ = outcome
+            came = (page, facts - acting) if acting else path
+            met.add(came)
             for rule, breach in breaches:
                 fault = rule, breach.at
                 known = self._first_breach.get(fault)
@@ -215,7 +221,7 @@ class Interpreter:
                     self._first_breach[fault] = breach
                 on = self._sure[visit][fault]
                 if breach.sure:
-                    on.add(path)
+                    on.add(came)
             if not any(rule in self._stops and breach.sure for rule, breach in breaches):
                 after.add((next_page, facts | here if here else facts))
         return frozenset(after)
@@ -240,15 +246,14 @@ class Interpreter:
         new, reached = self._round(loop, paths, (*visit, "first"))
         if loop.at_least < 2 or not new.isdisjoint(paths):
             ended |= reached
-        # A round in which nothing happened is none: what follows it is the first round again.
-        new, reached = self._round(loop, new - paths, (*visit, "second"))
+        new, reached = self._round(loop, new, (*visit, "second"))
         ended |= reached
-        seen = new | paths
-        while new:
-            more, reached = self._round(loop, new, (*visit, "later"))
+        begun = NO_PATHS
+        # All that a later round can begin with is met in one, also what was met before.
+        while new := new - begun:
+            begun |= new
+            new, reached = self._round(loop, new, (*visit, "later"))
             ended |= reached
-            new = more - seen
-            seen |= new
         others = self._left["break"] | (paths if loop.at_least == 0 else NO_PATHS)
         if loop.ran_out is not None:
             ended = _knowing(ended, loop.ran_out, True)
@@ -272,14 +277,24 @@ class Interpreter:
                 for page, facts in paths
                 for answer in (True, False)
             )
+        outer = self._acting
+        marks = _NO_FACTS if _always_acts(loop.body) else frozenset({(f"acts in {visit}", True)})
+        self._acting = outer | marks
         after = self._run(loop.body, paths, visit) | self._left["continue"]
+        self._acting = outer
         self._left["continue"] = NO_PATHS
         for condition in loop.anew:
             after = _without(after, condition)
+        # A round in which nothing happened is none: what follows it is the same round again.
+        going_on = after
+        if marks:
+            going_on = frozenset(path for path in after if marks <= path[1] or path not in paths)
+        for mark, _ in marks:
+            after, going_on = _without(after, mark), _without(going_on, mark)
         if loop.last is None:
-            return after, after
+            return going_on, after
         ended = frozenset(path for path in after if (loop.last, False) not in path[1])
-        going_on = frozenset(path for path in after if (loop.last, True) not in path[1])
+        going_on = frozenset(path for path in going_on if (loop.last, True) not in path[1])
         return going_on, _without(ended, loop.last)
 
     def _call(self, body: Program, left_by: Exit, paths: Paths, visit: Visit) -> Paths:
@@ -300,6 +315,32 @@ class Interpreter:
         if program.fault is not None:
             broken = self._do(program.fault, broken, (*visit, "fault"))
         return after | self._run(program.handler, broken, (*visit, "except"))
+
+
+def _always_acts(program: Program) -> bool:
+    """Does something happen in it on every path, apart from going on to other data?"""
+    match program:
+        case Do(event):
+            return not isinstance(event, Batch)
+        case Sequence(parts):
+            for part in parts:
+                if _always_acts(part):
+                    return True
+                if _may_leave(part):
+                    return False
+            return False
+        case Branch(then, orelse):
+            return _always_acts(then) and _always_acts(orelse)
+        case Call(body):
+            return _always_acts(body)
+        case Loop(body, at_least):
+            return at_least > 0 and _always_acts(body)
+        case _:
+            return False
+
+
+def _may_leave(program: Program) -> bool:
+    return isinstance(program, Leave) or any(map(_may_leave, program.inner))
 
 
 def _order(breach: Breach) -> tuple[bool, int, str, str, list[str]]:

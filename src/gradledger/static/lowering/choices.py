@@ -85,9 +85,11 @@ class Choices(Assignments):
             self.run(node.body)
             return
 
+        outlier = guard or (not counts_rounds(asked) and self._looks_at_a_loss(node.test))
+
         def body(statements: list[ast.stmt]) -> Callable[[], None]:
             def write() -> None:
-                if self._gives_up(statements, guard):
+                if self._gives_up(statements, guard, outlier):
                     self.excuse(node)
                 self.run(statements)
 
@@ -137,14 +139,18 @@ class Choices(Assignments):
         cls = scope.self_value.cls if isinstance(scope.self_value, Thing) else None
         return any(map(self.spends, self.called_in(scope.module, node.body, cls)))
 
-    def _gives_up(self, statements: list[ast.stmt], guard: bool) -> bool:
+    def _gives_up(self, statements: list[ast.stmt], guard: bool, outlier: bool) -> bool:
         """Does this branch drop gradients, and leave it at that?"""
         leaves = bool(statements) and isinstance(statements[-1], LEAVING)
-        if guard and leaves:
+        if outlier and leaves:
             return True
-        return (guard or leaves) and any(
-            CLEARS.search(self.scope.module.text(s)) for s in statements
-        )
+        drops = any(CLEARS.search(self.scope.module.text(s)) for s in statements)
+        return drops and (guard or leaves)
+
+    def _looks_at_a_loss(self, test: ast.expr) -> bool:
+        """`if loss > 100: continue`: this batch is not to count."""
+        names = {inner.id for inner in ast.walk(test) if isinstance(inner, ast.Name)}
+        return not names.isdisjoint(self.backwarded()) or any("loss" in n.lower() for n in names)
 
     def excuse(self, node: ast.AST) -> None:
         """Behind a guard, or where an iteration is given up, to drop gradients is on purpose."""
