@@ -8,7 +8,7 @@ apart from the later ones, or a missing clear would never be certain: the first 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from gradledger.errors import GradledgerError
 from gradledger.ledger import (
@@ -22,7 +22,7 @@ from gradledger.ledger import (
     one_per_fault,
 )
 from gradledger.ledger.cells import SATURATING
-from gradledger.ledger.events import Batch, Event, Step
+from gradledger.ledger.events import Batch, Event, Read, Step
 from gradledger.ledger.outcomes import Outcome
 from gradledger.static.program import (
     Branch,
@@ -50,6 +50,9 @@ _NO_FACTS: Facts = frozenset()
 
 INSIDE = ("break", "continue")
 """Exits that no loop lets out."""
+
+IDLE = (Batch, Read)
+"""Going on to other data, or looking at what is there: a round of that alone is none."""
 
 ABSENT = frozenset({"GL202", "GL501", "GL503", "GL504"})
 """Rules about something that did not happen: with an option, it may have happened elsewhere."""
@@ -195,7 +198,7 @@ class Interpreter:
             raise TooManyPaths(f"more than {self._most_visits} pages to follow, at {event.at}")
         after: set[Path] = set()
         acting = self._acting
-        here = _NO_FACTS if isinstance(event, Batch) else acting
+        here = _NO_FACTS if isinstance(event, IDLE) else acting
         if isinstance(event, Step):
             name = f"stepped at {event.at.path}:{event.at.line}"
             self._stepped.add(name)
@@ -277,25 +280,40 @@ class Interpreter:
                 for page, facts in paths
                 for answer in (True, False)
             )
-        outer = self._acting
-        marks = _NO_FACTS if _always_acts(loop.body) else frozenset({(f"acts in {visit}", True)})
-        self._acting = outer | marks
-        after = self._run(loop.body, paths, visit) | self._left["continue"]
-        self._acting = outer
+        marks = _NO_FACTS
+        if loop.first is None and not _always_acts(loop.body):
+            marks = frozenset({(f"acts in {visit}", True)})
+        after = self._marking(marks, lambda: self._run(loop.body, paths, visit))
+        after |= self._left["continue"]
         self._left["continue"] = NO_PATHS
         for condition in loop.anew:
             after = _without(after, condition)
-        # A round in which nothing happened is none: what follows it is the same round again.
+        # A round in which nothing happened, and which is not counted, is none: what follows it is
+        # the same round again.
         going_on = after
         if marks:
-            going_on = frozenset(path for path in after if marks <= path[1] or path not in paths)
-        for mark, _ in marks:
-            after, going_on = _without(after, mark), _without(going_on, mark)
+            going_on = _unmarked((p for p in after if marks <= p[1] or p not in paths), marks)
+            after = _unmarked(after, marks)
+            self._left.update({by: _unmarked(left, marks) for by, left in self._left.items()})
         if loop.last is None:
             return going_on, after
         ended = frozenset(path for path in after if (loop.last, False) not in path[1])
         going_on = frozenset(path for path in going_on if (loop.last, True) not in path[1])
         return going_on, _without(ended, loop.last)
+
+    def _marking(self, marks: Facts, run: Callable[[], Paths]) -> Paths:
+        """What comes of it, while each event leaves these marks; outside, there are none."""
+        if not marks:
+            return run()
+        acting, breaking_off = self._acting, self._breaking_off
+        self._acting |= marks
+        if breaking_off is not None:
+            self._breaking_off = set()
+        after = run()
+        if breaking_off is not None and self._breaking_off:
+            breaking_off |= _unmarked(self._breaking_off, marks)
+        self._acting, self._breaking_off = acting, breaking_off
+        return after
 
     def _call(self, body: Program, left_by: Exit, paths: Paths, visit: Visit) -> Paths:
         outer = self._left[left_by]
@@ -318,10 +336,10 @@ class Interpreter:
 
 
 def _always_acts(program: Program) -> bool:
-    """Does something happen in it on every path, apart from going on to other data?"""
+    """Does something happen in it on every path?"""
     match program:
         case Do(event):
-            return not isinstance(event, Batch)
+            return not isinstance(event, IDLE)
         case Sequence(parts):
             for part in parts:
                 if _always_acts(part):
@@ -361,6 +379,10 @@ def _ticked(path: Path, tick: Tick) -> Iterator[Path]:
         nexts = [(False, False), (False, True)]
     for starts, ends in nexts:
         yield page, kept | {(tick.starts, starts), (tick.ends, ends)}
+
+
+def _unmarked(paths: Iterable[Path], marks: Facts) -> Paths:
+    return frozenset((page, facts - marks) for page, facts in paths)
 
 
 def _knowing(paths: Paths, condition: str, answer: bool) -> Paths:
