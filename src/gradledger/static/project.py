@@ -270,8 +270,15 @@ DETACHES = Pattern(
 )
 """Words of small functions that hand tensors on, or keep them."""
 
-CUTS = Pattern(r"\.detach_?\(", words=(".detach",))
+CUTS = Pattern(
+    r"\.detach_?\(|no_grad|inference_mode|set_grad_enabled"
+    r"|\([^()]*[<>=!]=?[^()]*\)\.(?:float|sum|mean|long|int|to|type)\(",
+    words=(".detach", "no_grad", "inference_mode", "set_grad_enabled", ")."),
+)
 """Words of functions whose result may have no graph, whatever they are given."""
+
+CUTS_IN_PLACE = Pattern(r"\.detach_\(", words=(".detach_(",))
+"""Words of functions after which what they were given may have no graph."""
 
 SMALL = 16
 """Lines of a function that is worth a look for no other reason."""

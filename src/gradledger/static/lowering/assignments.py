@@ -15,6 +15,7 @@ from gradledger.static.lowering.conditions import (
 from gradledger.static.lowering.effects import (
     Clears,
     Edits,
+    Excuses,
     Reads,
     Replaces,
     Spends,
@@ -141,6 +142,8 @@ class Assignments(Conditions):
         if named is None:
             return False
         self.emit(Spends(self.at(node), *named))
+        # Whoever changes an input by its own gradient has had what he wanted of that backward.
+        self.emit(Excuses(self.at(node)))
         return True
 
     def _own_grad(self, base: ast.expr, node: ast.Assign | ast.AugAssign) -> bool:

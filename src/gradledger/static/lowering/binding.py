@@ -392,7 +392,8 @@ class Binding:
             case Replaces():
                 return Do(Replace(event.at, event.keys & self._cells))
             case Excuses():
-                cells, _ = self._named(event)
+                everybody = not event.keys and not event.optimizer
+                cells = self._cells if everybody else self._named(event)[0]
                 return Do(Read(event.at, cells)) if cells else NOTHING
             case HandsOver():
                 return self._hand_over(event)

@@ -154,8 +154,7 @@ class Choices(Assignments):
 
     def excuse(self, node: ast.AST) -> None:
         """Behind a guard, or where an iteration is given up, to drop gradients is on purpose."""
-        for name in self.optimizers:
-            self.emit(Excuses(self.at(node), optimizer=name))
+        self.emit(Excuses(self.at(node)))
 
     def matching(self, node: ast.Match) -> None:
         """`match`: one of the cases."""
@@ -202,6 +201,7 @@ class Choices(Assignments):
 
         def attempt() -> None:
             self.run(node.body)
+            self.run(node.orelse)
 
         def recover() -> None:
             self.store = joined(self.store, before)
@@ -213,11 +213,25 @@ class Choices(Assignments):
         after = self.store
         handler = self.block(recover)
         self.store = joined(after, self.store)
-        fault = Fault(self.at(node.handlers[0])) if holds(body, Deposits) else None
+        torn = holds(body, Deposits) and not self._answers(node)
+        fault = Fault(self.at(node.handlers[0])) if torn else None
         if acts(body) or acts(handler) or does(body) or does(handler):
             self.out.append(Try(body, handler, fault))
-        self.run(node.orelse)
         self.run(node.finalbody)
+
+    def _answers(self, node: ast.Try) -> bool:
+        """Does somebody learn that it was broken off, or is it done again from the start?"""
+        if any(map(_says_how_it_went, node.handlers)) or _sets_a_flag(node.body[-1]):
+            return True
+        if any(CLEARS.search(self.scope.module.text(s)) for s in node.finalbody):
+            return True
+        around = self.scope.node or self.scope.module.tree
+        again = [
+            loop
+            for loop in ast.walk(around)
+            if isinstance(loop, ast.While) and any(inner is node for inner in ast.walk(loop))
+        ]
+        return bool(again) and bool(CLEARS.search(self.scope.module.text(again[-1])))
 
     def _handlers(self, handlers: list[ast.ExceptHandler]) -> None:
         if len(handlers) == 1:
@@ -243,6 +257,16 @@ def chosen(asked: Condition, then: Program, orelse: Program) -> Program:
     if asked.all:
         return chosen(first, chosen(others, then, orelse), orelse)
     return chosen(first, then, chosen(others, then, orelse))
+
+
+def _says_how_it_went(handler: ast.ExceptHandler) -> bool:
+    """`except …: failed = True`, or `return False`."""
+    return any(isinstance(s, ast.Return) or _sets_a_flag(s) for s in ast.walk(handler))
+
+
+def _sets_a_flag(statement: ast.AST) -> bool:
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    return isinstance(value, ast.Constant | ast.Name)
 
 
 def _compares_numbers(test: ast.expr) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from gradledger.ledger.values import replace
+from gradledger.static.lowering import facts
 from gradledger.static.lowering.arithmetic import Arithmetic, is_plain_number
 from gradledger.static.lowering.blocks import acts
 from gradledger.static.lowering.joining import join
@@ -69,6 +70,8 @@ class Expressions(Arithmetic):
                 return base
             case Gradients(), _:
                 return base
+            case Thing(), Constant(1) if _gives_places(node.value):
+                return PLAIN
             case Thing(), _:
                 return self._item(base, index, node)
             case Items(), _:
@@ -113,6 +116,8 @@ class Expressions(Arithmetic):
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Known:
         """All that a comprehension makes, as one."""
         known = self._bind_generators(node.generators)
+        if cuts_each(node.generators[0].target, node.elt):
+            self.cut(node.generators[0].iter)
         rounds = self.rounds if len(node.generators) == 1 else None
         if known is not None and len(node.generators) == 1:
             values = []
@@ -134,6 +139,17 @@ class Expressions(Arithmetic):
         if is_plain(value):
             return PLAIN
         return replace(value, key="") if isinstance(value, Thing) else value
+
+    def rebind(self, target: ast.expr, value: Known) -> None:
+        """Changes what a name stands for, without a new value being assigned."""
+        raise NotImplementedError
+
+    def cut(self, spelled: ast.expr) -> None:
+        """It has no graph any more: `state.detach_()`, of one part or of each."""
+        while isinstance(spelled, ast.Subscript):
+            spelled = spelled.value
+        if isinstance(spelled, ast.Name | ast.Attribute):
+            self.rebind(spelled, PLAIN)
 
     def dict_comprehension(self, node: ast.DictComp) -> Known:
         """A dict made in one go."""
@@ -213,6 +229,26 @@ _EVALUATE: dict[type[ast.expr], Callable[[Any, Any], Known]] = {
     ast.JoinedStr: Expressions.formatted,
     ast.Slice: lambda self, node: PLAIN,
 }
+
+
+def cuts_each(target: ast.expr, *done: ast.AST) -> bool:
+    """`for part in state: part.detach_()`."""
+    return any(
+        isinstance(inner, ast.Attribute)
+        and inner.attr == "detach_"
+        and ast.unparse(inner.value) == ast.unparse(target)
+        for statement in done
+        for inner in ast.walk(statement)
+    )
+
+
+def _gives_places(node: ast.expr) -> bool:
+    """`scores.topk(5)`: what it has found comes first, and where comes second."""
+    if not isinstance(node, ast.Call):
+        return False
+    func = node.func
+    name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+    return name in facts.WITH_INDICES
 
 
 __all__ = ["LABELLED", "Expressions", "is_plain_number", "named_by"]

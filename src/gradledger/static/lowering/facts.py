@@ -108,6 +108,17 @@ DETACHING = frozenset(
         "new_empty",
         "new_tensor",
         "argmax",
+        "argmin",
+        "argsort",
+        "argwhere",
+        "nonzero",
+        "count_nonzero",
+        "multinomial",
+        "bernoulli",
+        "searchsorted",
+        "bucketize",
+        "unique",
+        "isin",
         "max_memory_allocated",
         "long",
         "int",
@@ -142,7 +153,18 @@ WITH_INDICES = frozenset(
 """Functions that give values, and where these were found."""
 
 PLAIN_ATTRIBUTES = frozenset(
-    ["data", "shape", "ndim", "dtype", "device", "requires_grad", "is_cuda", "grad_fn", "training"]
+    [
+        "data",
+        "shape",
+        "indices",
+        "ndim",
+        "dtype",
+        "device",
+        "requires_grad",
+        "is_cuda",
+        "grad_fn",
+        "training",
+    ]
 )
 
 PLAIN_FUNCTIONS = frozenset(

@@ -23,11 +23,13 @@ from gradledger.static.lowering.values import (
     Items,
     Known,
     Thing,
+    reach_of,
 )
 from gradledger.static.program import Call
 from gradledger.static.project import (
     ATTRIBUTES,
     CUTS,
+    CUTS_IN_PLACE,
     DEPOSITS,
     DETACHES,
     DOES,
@@ -74,6 +76,9 @@ class Inlining(Expressions):
         always: bool = False,
     ) -> Known:
         """The function's result; what it does is written down here, where it is called."""
+        if isinstance(node, ast.Call) and function.module.says(CUTS_IN_PLACE, function.node):
+            for argument in node.args:
+                self.cut(argument)
         if not (root or always or self.is_interesting(function)):
             return self._unfollowed(function, arguments, node)
         self.inlined.add(id(function.node))
@@ -201,10 +206,17 @@ class Inlining(Expressions):
         if isinstance(function.bound, Thing) and function.bound.key:
             self._renew_attributes(function, function.bound.key, node)
         self.listening = self.listening or function.module.says(HOOKS, function.node)
-        made = self.computed(*bound, *arguments.values(), sure=False)
-        if made.reach and function.module.says(CUTS, function.node):
-            made = replace(made, reach=NO_KEYS, maybe=made.maybe | made.reach)
-        return made
+        values = (*bound, *arguments.values())
+        made = self.computed(*values, sure=False)
+        if not made.reach:
+            return made
+        surely = made.reach
+        if _cuts(function):
+            surely = NO_KEYS
+        elif gives_several(function.node):
+            # Which of them is made of which argument, nobody knows.
+            surely = frozenset.intersection(*filter(None, map(reach_of, values)))
+        return replace(made, reach=surely, maybe=made.maybe | (made.reach - surely))
 
     def _renew_attributes(self, function: FunctionDef, owner: str, node: ast.AST) -> None:
         """A method that is not followed may give its object other models."""
@@ -300,6 +312,20 @@ class Inlining(Expressions):
                 if function and owner.module.says(DOES, statement):
                     return self.method(cls, statement.name)  # type: ignore[attr-defined]
         return self.method(cls, "__init__")
+
+
+def gives_several(function: ast.AST) -> bool:
+    """Does it return more than one thing?"""
+    returned = (inner.value for inner in ast.walk(function) if isinstance(inner, ast.Return))
+    return any(isinstance(value, ast.Tuple | ast.List | ast.Dict) for value in returned)
+
+
+def _cuts(function: FunctionDef) -> bool:
+    """May its result have no graph, whatever it is given?"""
+    decorators = getattr(function.node, "decorator_list", ())
+    return function.module.says(CUTS, function.node) or any(
+        "no_grad" in name or "inference_mode" in name for name in map(ast.unparse, decorators)
+    )
 
 
 def _is_static(node: ast.AST) -> bool:

@@ -23,6 +23,7 @@ from gradledger.static.lowering.dividing import dividing
 from gradledger.static.lowering.effects import (
     Deposits,
 )
+from gradledger.static.lowering.expressions import cuts_each
 from gradledger.static.lowering.facts import ITERATION_WRAPPERS
 from gradledger.static.lowering.inlining import goes_on_for_ever
 from gradledger.static.lowering.joining import joined
@@ -66,6 +67,8 @@ class Loops(Managers):
     def iterating(self, node: ast.For | ast.AsyncFor) -> None:
         """`for`."""
         self.rounds = None
+        if cuts_each(node.target, *node.body):
+            self.cut(node.iter)
         items = self.items_of(node.iter)
         rounds = self.rounds
         if isinstance(items, Parameters):

@@ -34,10 +34,6 @@ class Strangers(Inlining):
         """Names on which this function calls backward."""
         raise NotImplementedError
 
-    def rebind(self, target: ast.expr, value: Known) -> None:
-        """Changes what a name stands for, without a new value being assigned."""
-        raise NotImplementedError
-
     def arguments(self, node: ast.Call) -> Arguments:
         """The values that a call hands over."""
         positional: list[Known] = []

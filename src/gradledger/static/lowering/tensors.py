@@ -13,7 +13,7 @@ from gradledger.static.lowering.effects import (
 )
 from gradledger.static.lowering.expressions import LABELLED
 from gradledger.static.lowering.gradients import GradientCalls
-from gradledger.static.lowering.inlining import Arguments
+from gradledger.static.lowering.inlining import Arguments, gives_several
 from gradledger.static.lowering.values import (
     NO_KEYS,
     PLAIN,
@@ -85,8 +85,10 @@ class TensorCalls(GradientCalls):
         if name in facts.SELF_RETURNING:
             self.arguments(node)
             return PLAIN if thing.sure and thing.reach and not self.grad_enabled else thing
-        if name in facts.DETACHING:
+        if name in facts.DETACHING or (name == "sample" and self._is_drawn(thing)):
             arguments = self.arguments(node)
+            if name == "detach_" and isinstance(node.func, ast.Attribute):
+                self.cut(node.func.value)
             return PLAIN if not optimizers_in(Items(arguments.positional)) else UNKNOWN
         if name in ("mean", "sum"):
             self.arguments(node)
@@ -97,6 +99,10 @@ class TensorCalls(GradientCalls):
             weight = divided(thing.weight, by, ast.unparse(node.args[0]), self.at(node))
             return replace(thing, key="", weight=weight)
         return self._of_anything(thing, name, node)
+
+    def _is_drawn(self, thing: Thing) -> bool:
+        """Is a sample of it a number? A distribution's is; a model may make one of its own."""
+        return thing.cls is None and not self.is_model(thing.key)
 
     def to_leaf(self, thing: Thing, spelled: ast.expr) -> Thing:
         """Data that gets a gradient of its own, under the name that it has."""
@@ -176,6 +182,9 @@ class TensorCalls(GradientCalls):
         self.watch_strangers(thing.key, thing, arguments, node)
         model = self.is_model(thing.key) or thing.built.startswith("torch.nn.")
         made = self.computed(thing, *arguments.values(), sure=False)
+        if made.reach and thing.cls is not None and forward and gives_several(forward.node):
+            surely = frozenset.intersection(*filter(None, map(reach_of, arguments.values())))
+            made = replace(made, reach=surely, maybe=made.maybe | (made.reach - surely))
         if thing.cls is None and self._has_optimizers(thing):
             # Whoever trains a part by itself takes turns: what it differentiates is a guess.
             made = replace(made, reach=NO_KEYS, maybe=made.maybe | made.reach)
