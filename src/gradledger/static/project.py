@@ -272,7 +272,7 @@ DETACHES = Pattern(
 
 CUTS = Pattern(
     r"\.detach_?\(|no_grad|inference_mode|set_grad_enabled"
-    r"|\([^()]*[<>=!]=?[^()]*\)\.(?:float|sum|mean|long|int|to|type)\(",
+    r"|\([^()\r\n]*[<>=!]=?[^()\r\n]*\)\.(?:float|sum|mean|long|int|to|type)\(",
     words=(".detach", "no_grad", "inference_mode", "set_grad_enabled", ")."),
 )
 """Words of functions whose result may have no graph, whatever they are given."""

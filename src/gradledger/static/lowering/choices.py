@@ -32,7 +32,7 @@ from gradledger.static.lowering.joining import joined
 from gradledger.static.lowering.values import NONE, Count, Known, Scaler, Thing
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import Leave, Program, Try
-from gradledger.static.project import DOES, STEPS
+from gradledger.static.project import DEPOSITS, DOES, STEPS
 
 CLEARS = Pattern(r"zero_grad|\.grad\b|reset|clear")
 
@@ -75,8 +75,10 @@ class Choices(Assignments):
     def _choose(self, node: ast.If, asked: Condition) -> None:
         spelled = self.spelled(node.test)
         guard = bool(GUARD.search(spelled))
-        flush = self._asks_for_a_rest(node.test, spelled) and not counts_rounds(asked)
-        if not node.orelse and self._unscales_if_enabled(node):
+        flush = not counts_rounds(asked) and (
+            self._asks_for_a_rest(node.test, spelled) or self._follows_windows(node)
+        )
+        if not (node.orelse or counts_rounds(asked)) and self._unscales_if_enabled(node):
             self.run(node.body)
             return
         goes_on = not node.orelse and not isinstance(node.body[-1], LEAVING)
@@ -110,6 +112,8 @@ class Choices(Assignments):
 
     def _unscales_if_enabled(self, node: ast.If) -> bool:
         """`if amp: scaler.unscale_(optimizer)`: otherwise, there is no scale."""
+        if self._steps(node):
+            return False
         for statement in node.body:
             match statement:
                 case ast.Expr(ast.Call(func=ast.Attribute(value=owner, attr="unscale_"))):
@@ -130,6 +134,11 @@ class Choices(Assignments):
             or (isinstance(inner, ast.Name) and self.full_name(inner.id) in self.remainders)
             for inner in ast.walk(test)
         )
+
+    def _follows_windows(self, node: ast.If) -> bool:
+        """Is it behind a loop with windows, and no training of its own? Whatever it asks for."""
+        ended = self.rest_at == (self.scope.id, len(self.loops))
+        return ended and not self.scope.module.says(DEPOSITS, node)
 
     def _steps(self, node: ast.If) -> bool:
         """Does it make a step, by itself or by what it calls?"""

@@ -8,6 +8,7 @@ import re
 from gradledger.ledger.values import Value
 from gradledger.static.lowering import rounds
 from gradledger.static.lowering.calls import Calls
+from gradledger.static.lowering.dividing import settings
 from gradledger.static.lowering.state import LoopState
 from gradledger.static.lowering.values import (
     LAST_INDEX,
@@ -50,7 +51,8 @@ Condition = bool | Ask | Both
 UNNAMED = Ask(None)
 
 LAST = Pattern(
-    r"(?:^|[._:])(?:is_)?last(?:_batch|_iter|_micro_?batch|_step)$|end_of_(?:dataloader|epoch)$"
+    r"(?:^|[._:])(?:is_)?(?:last|final)(?:_batch|_iter|_micro_?batch|_step)?$"
+    r"|end_of_(?:dataloader|epoch)$"
 )
 """Names for: this is the last batch of the epoch."""
 
@@ -107,11 +109,11 @@ class Conditions(Calls):
                 return positive
             case Count(loop=loop_id, plus=0) if loop_id:
                 return self._first_round(value, ast.NotEq(), Constant.of(0), positive) or UNNAMED
+            case Thing(key=key) if self.loops and LAST.search(key or ast.unparse(test)):
+                loop = self.loops[-1]
+                loop.last = rounds.last_round(loop.id)
+                return Ask(loop.last, positive)
             case Thing(key=key) if key:
-                if self.loops and LAST.search(key):
-                    loop = self.loops[-1]
-                    loop.last = rounds.last_round(loop.id)
-                    return Ask(loop.last, positive)
                 return self._named(key, {key}, positive)
             case _:
                 return self._by_text(test, positive)
@@ -184,7 +186,7 @@ class Conditions(Calls):
             positive = not positive
         elif not isinstance(op, ast.Eq):
             return None
-        if isinstance(size, Constant) and size.value == 1:
+        if size == Constant.of(1) or self._is_set_to_one(left.right):
             return positive
         if not isinstance(counter, Count):
             if isinstance(left.left, ast.Call):
@@ -218,6 +220,16 @@ class Conditions(Calls):
         if place == 1:
             return Ask(ends, positive)
         return Ask(f"{group} + {place}", positive) if place > 1 else UNNAMED
+
+    def _is_set_to_one(self, size: ast.expr) -> bool:
+        """`cfg.window`, where all that the file says of a window is that it is 1."""
+        if not isinstance(size, ast.Attribute):
+            return False
+        module = self.scope.module
+        known = self.known.settings.get(id(module))
+        if known is None:
+            known = self.known.settings[id(module)] = settings(module.tree)
+        return known.get(size.attr) == {1}
 
     def _asks_for_next(self, counter: ast.expr) -> bool:
         """Is there a `(counter + 1) % n` besides?"""

@@ -1,4 +1,4 @@
-"""What a file makes sure of by itself: that its data fills whole windows."""
+"""What a file says of the sizes of windows: that its data fills them, and what it sets them to."""
 
 from __future__ import annotations
 
@@ -121,3 +121,22 @@ def _value_of(name: str, tree: ast.Module) -> ast.expr | None:
 
 def _is_length(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len"
+
+
+def settings(tree: ast.AST) -> dict[str, set[object]]:
+    """What a file sets names to: `window = 1` in a class, `Options(window=1)`.
+
+    The default of a parameter, or of a field, is what others may set otherwise.
+    """
+    found: dict[str, set[object]] = {}
+    for node in ast.walk(tree):
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name(id=name) | ast.Attribute(attr=name)], value=value)
+                | ast.keyword(arg=str(name), value=value)
+            ) if not (isinstance(value, ast.Name) and value.id == name):  # which is handed on
+                said = value.value if isinstance(value, ast.Constant) else ...
+                found.setdefault(name, set()).add(said)
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                found.setdefault(name, set()).add(...)
+    return found

@@ -55,7 +55,9 @@ class GradientCalls(Stepping):
             return parameters
         if name in ("extend", "append", "items", "values", "named_parameters", "parameters"):
             return parameters
-        return PLAIN if name in facts.DETACHING else Thing(reach=parameters.keys, leaf=True)
+        of_data = ast.unparse(node.func).endswith(f".data.{name}")
+        plain = of_data or name in facts.DETACHING
+        return PLAIN if plain else Thing(reach=parameters.keys, leaf=True)
 
     def _of_gradients(self, gradients: Gradients, name: str, node: ast.Call) -> Known:
         arguments = self.arguments(node)

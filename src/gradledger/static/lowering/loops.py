@@ -303,6 +303,8 @@ class Loops(Managers):
                 draws=draws,
                 data_ends=(data or nested) and not self._is_endless(node),
             )
+            if loop.windows:
+                self.rest_at = self.scope.id, len(self.loops)
         self.fresh = outer
         # Where the data was empty, there is nothing that a counter could tell.
         counts = {n: v for n, v in self.store.items() if isinstance(v, Count) and v.loop == id}
@@ -317,7 +319,7 @@ class Loops(Managers):
 
     def _is_endless(self, node: ast.For | ast.AsyncFor | ast.While) -> bool:
         """Is it left by a `break` or a `return` alone, as `for batch in cycle(loader)` is?"""
-        if isinstance(node, ast.While) or _stops_behind_a_step(node):
+        if isinstance(node, ast.While) or _stops_behind_a_step(node) or _fails_in_time(node):
             return True
         if not self.loops and any(map(_is_enough, ast.walk(node))):
             return True
@@ -483,8 +485,10 @@ def _counter(node: ast.For | ast.AsyncFor, walk: Loops) -> tuple[int, bool] | No
         call = call.args[0]
     if isinstance(call, ast.Name | ast.Attribute) and isinstance(node.target, ast.Tuple):
         value = walk.eval(call)
-        counted = isinstance(value, Thing) and value.built == "builtins.enumerate"
-        return (0, False) if counted else None
+        if not isinstance(value, Thing) or value.built != "builtins.enumerate":
+            return None
+        # One that was handed in goes on where the last call has left it.
+        return (0, False) if value.depth >= len(walk.loops) - 1 else None
     if not isinstance(call, ast.Call):
         return None
     name = called_name(call)
@@ -512,6 +516,17 @@ def _is_enough(node: ast.AST) -> bool:
         case ast.If(test=ast.Compare(ops=[ast.GtE() | ast.Gt()]), body=[*_, ast.Break()]):
             return True
     return False
+
+
+def _fails_in_time(loop: ast.For | ast.AsyncFor) -> bool:
+    """`if i == 5: raise …`: the data is never seen to its end."""
+    return any(
+        isinstance(statement, ast.If)
+        and isinstance(statement.test, ast.Compare)
+        and isinstance(statement.test.comparators[0], ast.Constant)
+        and isinstance(statement.body[-1], ast.Raise)
+        for statement in loop.body
+    )
 
 
 def _stops_behind_a_step(loop: ast.For | ast.AsyncFor) -> bool:

@@ -60,6 +60,9 @@ MORE_THAN_STEPS = Pattern(
 )
 """Words of optimizers that also clear, deposit, or leave the step to others."""
 
+LAYERS = Pattern(r"\bnn\.[A-Z]\w*\(|Parameter\(|Linear\(|Conv\dd\(|Embedding\(")
+"""Words of modules that have parameters, or others in them."""
+
 PASSING = frozenset(["list", "tuple", "iter", "next", "sorted", "set", "reversed", "filter"])
 
 CHAINING = frozenset(["chain", "from_iterable"])
@@ -154,6 +157,9 @@ class OutsideCalls(TensorCalls):
 
     def _passed_on(self, name: str, arguments: Arguments) -> Known:
         """`list(parameters)`, `filter(f, parameters)`, `chain(a, b)`: the same in another dress."""
+        test = arguments.get(0, "")
+        if name == "filter" and isinstance(test, FunctionDef):
+            self.guarded |= ".grad" in test.module.text(test.node)  # those that have one
         values = arguments.positional[1:] if name in ("filter", "map") else arguments.positional
         values = tuple(
             inner
@@ -187,7 +193,8 @@ class OutsideCalls(TensorCalls):
         if (name in PASSING and dotted == f"builtins.{name}") or name in CHAINING:
             return self._passed_on(name, arguments)
         if name == "enumerate":
-            return Thing(plain=True, built="builtins.enumerate", shape=sizes.shape_of(first))
+            shape = sizes.shape_of(first)
+            return Thing(plain=True, built="builtins.enumerate", shape=shape, depth=len(self.loops))
         counted = isinstance(first, Thing) and first.built == "builtins.enumerate"
         if counted and name in facts.ITERATION_WRAPPERS:
             return first
@@ -271,9 +278,15 @@ def _holds_parameters(values: Iterable[Known]) -> bool:
         _holds_parameters(value.values)
         if isinstance(value, Items)
         else isinstance(value, Thing)
-        and (value.cls is not None or facts.has_parameters(value.built))
+        and (facts.has_parameters(value.built) or (value.cls is not None and _is_layer(value.cls)))
         for value in values
     )
+
+
+def _is_layer(cls: ClassDef) -> bool:
+    """May a module of the project's own have parameters? A loss that only computes has none."""
+    bases = {ast.unparse(base).rpartition(".")[2] for base in cls.node.bases}
+    return bases != {"Module"} or bool(LAYERS.search(cls.module.text(cls.node)))
 
 
 def _requires_grad(arguments: Arguments) -> bool:

@@ -140,6 +140,8 @@ class State:
         self.flags: dict[str, int] = {}
         """Names that are set to True or False in loops, and in how many."""
         self.remainders: set[str] = set()
+        self.rest_at = ("", 0)
+        """The scope, and the loops around, in which a loop with windows has just ended."""
         """Names of what is left over of an epoch, behind its last full window."""
         self.transfers = False
         """Gradients of some tensors are copied to others: which of them are cleared, who knows?"""

@@ -184,8 +184,9 @@ class Stepping(Strangers):
                 return replace(first, values=values)
             return _scaled(first or UNKNOWN, scaler)
         optimizer = None
-        if name in ("unscale_", "step") and node.args:
-            optimizer = self.as_optimizer(first, node.args[0])
+        given = [*node.args, *(k.value for k in node.keywords if k.arg == "optimizer")]
+        if name in ("unscale_", "step") and given:
+            optimizer = self.as_optimizer(arguments.get(0, "optimizer"), given[0])
         if name == "unscale_" and optimizer:
             if scaler.enabled:
                 self.emit(Unscales(self.at(node), optimizer=optimizer.name, scaler=scaler.name))
@@ -244,6 +245,7 @@ class Stepping(Strangers):
             local=self._locality(loss, reach),
             retains=retain == Constant.of(True)
             and create is None
+            and not self._walks_by_hand()
             and loss.depth == len(self.loops)
             and all(map(self.forgets_its_graph, reach)),
             walks=loss.kept | loss.carried,
@@ -256,6 +258,11 @@ class Stepping(Strangers):
             self.emit(Excuses(self.at(node), reach))
         self.listening = False
         self.backwards += 1
+
+    def _walks_by_hand(self) -> bool:
+        """Does the function ask for gradients itself, besides?"""
+        module = self.scope.module
+        return "autograd.grad(" in module.text(self.scope.node or module.tree)
 
     def forgets_its_graph(self, key: str) -> bool:
         """Is it surely a model of which no call leaves a graph behind in it?"""
