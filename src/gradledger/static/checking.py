@@ -9,7 +9,7 @@ from gradledger.rules import CATALOGUE, YIELDS_TO, judge
 from gradledger.static.checked import Checked, Unknown
 from gradledger.static.interpreter import Interpreter, TooManyPaths
 from gradledger.static.lowering.binding import Binding, TooManyOwners
-from gradledger.static.lowering.roots import TORCH, Root, roots
+from gradledger.static.lowering.roots import Root, is_torch, roots
 from gradledger.static.program import Program
 from gradledger.static.project import DEPOSITS, STEPS, Project
 from gradledger.static.reading.sources import Source, Trouble
@@ -29,7 +29,7 @@ MOST_OUTCOMES = 2_000
 def has_gradients(source: Source) -> bool:
     """Is there anything to follow in the file? Other libraries have gradients, with other laws."""
     text = source.text
-    return (says(text, DEPOSITS) or says(text, STEPS)) and bool(TORCH.search(text))
+    return (says(text, DEPOSITS) or says(text, STEPS)) and is_torch(text)
 
 
 def check_source(source: Source, project: Project) -> Checked:

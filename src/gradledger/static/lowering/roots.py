@@ -28,6 +28,20 @@ TORCH = Pattern(
 )
 """Other libraries have gradients too, with other laws."""
 
+OTHERS = Pattern(
+    r"(?:^|[\r\n])[ \t]*(?:import|from)[ \t]+(?:jax|flax|optax|tensorflow|keras|paddle|mxnet|"
+    r"mindspore|tinygrad|chainer|oneflow|megengine|cupy)\b"
+)
+"""They also have a `zero_grad`, or something like it."""
+
+
+def is_torch(text: str) -> bool:
+    """Does the file train with torch? One may do so with what other files have made of it."""
+    if TORCH.search(text):
+        return True
+    return "zero_grad(" in text and not OTHERS.search(text)
+
+
 MAKES = Pattern(r"ptim|\.fit\(", words=("ptim", ".fit("))
 """Words of code that makes what deposits or spends."""
 
