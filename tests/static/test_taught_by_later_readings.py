@@ -114,6 +114,45 @@ WINDOWS = {
                     optimizer.step()
                     optimizer.zero_grad()
         """,
+    "an enumerate that was handed in goes on where it was left": """
+        def some(pairs, window):
+            for i, (x, y) in pairs:
+                (criterion(model(x), y) / window).backward()  # GL203
+                if (i + 1) % window == 0:
+                    optimizer.step()
+                    optimizer.zero_grad()
+                    if enough():
+                        break
+
+        def fit(window):
+            pairs = enumerate(loader)  # right only
+            while not enough():
+                pairs = enumerate(loader)  # wrong only
+                some(pairs, window)
+        """,
+    "a loop that fails in time is never seen to its end": """
+        for epoch in range(epochs):
+            for i, (x, y) in enumerate(loader):
+                (criterion(model(x), y) / 4).backward()  # GL203
+                if i == 5:  # right only
+                    raise ValueError("look here")  # right only
+                if (i + 1) % 4 == 0:
+                    optimizer.step()
+                    optimizer.zero_grad()
+        """,
+    "the file sets a window to one": """
+        class Options:
+            window = 1  # right only
+            window = 4  # wrong only
+
+        def fit(net, one, data, options):
+            for epoch in range(epochs):
+                for i, (x, y) in enumerate(data):
+                    (criterion(net(x), y) / options.window).backward()  # GL203
+                    if (i + 1) % options.window == 0:
+                        one.step()
+                        one.zero_grad()
+        """,
 }
 
 GRAPHS = {
@@ -157,6 +196,40 @@ GRAPHS = {
             optimizer.step()
             features = model(dataset.x)  # right only
             features = model(features)  # wrong only, GL702
+        """,
+    "the norm of weights has no graph": """
+        def size(weights):
+            total = 0
+            for weight in weights:
+                total += weight.data.norm() ** 2  # right only
+                total += weight.norm() ** 2  # wrong only
+            return total
+
+        sizes = 0
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+            sizes += size(list(filter(lambda w: w.requires_grad, model.parameters())))
+            sizes += loss  # wrong only, GL701
+        """,
+    "what is put into a batch is one of many": """
+        author, critic = nn.Linear(8, 8), nn.Bilinear(8, 8, 1)
+        ours = torch.optim.Adam(author.parameters())
+        theirs = torch.optim.Adam(critic.parameters())
+        for batch in loader:
+            batch.append(author(batch[0]))
+            theirs.zero_grad()
+            one, other = batch[0], batch[2].detach()  # right only
+            one = other = author(batch[0])  # wrong only
+            critic(one, other).mean().backward()
+            theirs.step()
+            critic.requires_grad_(False)
+            ours.zero_grad()  # GL204
+            critic(batch[0], author(batch[0])).mean().backward()
+            ours.step()
+            critic.requires_grad_(True)
         """,
 }
 
@@ -271,9 +344,96 @@ OWNERS = {
                 one.step(closure)  # wrong only
                 one.zero_grad()
         """,
+    "who leaves behind a guard has seen that this batch is bad": """
+        for epoch in range(epochs):
+            for x, y in loader:
+                optimizer.zero_grad()
+                loss = criterion(model(x), y)
+                loss.backward()
+                if loss.item() > 100:  # right only
+                    continue  # right only
+                optimizer.zero_grad()  # wrong only, GL201
+                optimizer.step()
+        """,
+    "what some rounds leave unspent is not certain to be there": """
+        for epoch in range(epochs):
+            for x, y in loader:
+                optimizer.zero_grad()
+                criterion(model(x), y).backward()
+                total = nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+                if total > 1000:  # right only
+                    continue  # right only
+                optimizer.zero_grad()  # wrong only, GL201
+                optimizer.step()
+        """,
+    "only those that have a gradient are looked at": """
+        def size(weights):
+            weights = list(filter(lambda w: w.grad is not None, weights))  # right only
+            return sum([w.grad.norm() for w in weights])  # GL606
+
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            print(size(model.parameters()))
+            loss.backward()
+            optimizer.step()
+        """,
+    "how an Accelerator divides may be said elsewhere": """
+        from accelerate import Accelerator
+
+        def fit(net, one, data, accum_steps, **options):
+            accelerator = Accelerator(**options)  # right only
+            accelerator = Accelerator(gradient_accumulation_steps=accum_steps)  # wrong only
+            net, one, data = accelerator.prepare(net, one, data)
+            for x, y in data:
+                with accelerator.accumulate(net):  # wrong only
+                    accelerator.backward(criterion(net(x), y) / accum_steps)  # wrong only, GL303
+                    one.step()  # wrong only
+                    one.zero_grad()  # wrong only
+                accelerator.backward(criterion(net(x), y) / accum_steps)  # right only
+                one.step()  # right only
+                one.zero_grad()  # right only
+        """,
 }
 
 TWINS = WINDOWS | GRAPHS | OWNERS
+
+SILENT = {
+    "a scheduler from a package of optimizers is none": """
+        from lib.optim import LRScheduler
+
+        later = LRScheduler(optimizer, 100)
+        for x, y in loader:
+            criterion(model(x), y).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            later.step()
+        """,
+}
+"""Right, and without a twin."""
+
+FOUND = {
+    "a scaler that is handed in, and its step by a keyword": """
+        class Trainer:
+            def __init__(self, net, one, scaler, window):
+                self.net, self.one, self.scaler, self.window = net, one, scaler, window
+
+            def epoch(self, data):
+                for i, (x, y) in enumerate(data):
+                    loss = criterion(self.net(x), y) / self.window
+                    self.scaler.scale(loss).backward()  # GL203
+                    if (i + 1) % self.window == 0:
+                        self.scaler.unscale_(self.one)
+                        self.scaler.step(optimizer=self.one)
+                        self.scaler.update()
+                        self.one.zero_grad()
+
+            def fit(self, data):
+                for _ in range(epochs):
+                    self.epoch(data)
+        """,
+}
+"""What was missed once."""
 
 
 @each(TWINS, after=ONE_NET)
@@ -285,3 +445,26 @@ def test_nothing_is_said_where_the_reason_stands(text: str) -> None:
 def test_without_the_reason_the_fault_is_found(text: str) -> None:
     program, expected = faulty(text)
     assert finds(check(program), expected)
+
+
+@each(SILENT, after=ONE_NET)
+def test_nothing_is_said_of_what_is_right(text: str) -> None:
+    assert shown(check(text)) == set()
+
+
+@each(FOUND, after=ONE_NET)
+def test_what_was_missed_is_found(text: str) -> None:
+    program, expected = faulty(text)
+    assert finds(check(program), expected)
+
+
+def test_a_file_without_an_import_of_torch_may_train_with_it() -> None:
+    program = """
+def fit(model, optimizer, criterion, loader):
+    optimizer.zero_grad()
+    for x, y in loader:
+        criterion(model(x), y).backward()
+        optimizer.step()
+"""
+    assert shown(check(program)) == {("GL101", 6)}
+    assert not check("import mxnet" + program).findings
