@@ -235,12 +235,9 @@ CONTENTS = {
 
 TWINS = {**BOUNDARIES, **CONTENTS}
 
-FLUSHED = "the epoch is ended with the loop, before the flush that follows it"
-RESTARTED = "a counter of its own that each epoch sets to 0 is taken for one that runs on"
 
 FALSE_ALARMS: dict[str, str] = {}
 MISSED = {
-    "a counter that is set back closes windows too": RESTARTED,
     "a scheduler moves with its window": "only possible, where the last window may be short",
 }
 

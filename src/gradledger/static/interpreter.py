@@ -247,7 +247,7 @@ class Interpreter:
             paths = _without(paths, condition)
         ended = NO_PATHS
         new, reached = self._round(loop, paths, (*visit, "first"))
-        if loop.at_least < 2 or not new.isdisjoint(paths):
+        if loop.at_least < 2 or not reached.isdisjoint(paths):
             ended |= reached
         new, reached = self._round(loop, new, (*visit, "second"))
         ended |= reached

@@ -29,7 +29,7 @@ from gradledger.static.lowering.effects import (
     Spends,
 )
 from gradledger.static.lowering.joining import joined
-from gradledger.static.lowering.values import NONE, Count, Known, Scaler, Thing
+from gradledger.static.lowering.values import NONE, Count, FunctionDef, Known, Scaler, Thing
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import Leave, Program, Try
 from gradledger.static.project import DEPOSITS, DOES, STEPS
@@ -146,7 +146,11 @@ class Choices(Assignments):
         if STEPS.search(scope.module.text(node)):
             return True
         cls = scope.self_value.cls if isinstance(scope.self_value, Thing) else None
-        return any(map(self.spends, self.called_in(scope.module, node.body, cls)))
+        if any(map(self.spends, self.called_in(scope.module, node.body, cls))):
+            return True
+        called = (inner.func for inner in ast.walk(node) if isinstance(inner, ast.Call))
+        local = (self.eval_quietly(f) for f in called if isinstance(f, ast.Name))
+        return any(isinstance(f, FunctionDef) and self.spends(f) for f in local)
 
     def _gives_up(self, statements: list[ast.stmt], guard: bool, outlier: bool) -> bool:
         """Does this branch drop gradients, and leave it at that?"""

@@ -135,6 +135,10 @@ class Conditions(Calls):
                 return self._none(one, left if one is a else right, missing is positive)
         if isinstance(a, Constant) and isinstance(b, Constant):
             return _constants(a.value, op, b.value, positive)
+        if isinstance(a, Count) and isinstance(left, ast.Name):
+            full = self._window_set_back(a, left, op, b, positive)
+            if full is not None:
+                return full
         if isinstance(a, Count) and isinstance(b, Constant):
             begun = self._first_round(a, op, b, positive)
             if begun is not None:
@@ -220,6 +224,23 @@ class Conditions(Calls):
         if place == 1:
             return Ask(ends, positive)
         return Ask(f"{group} + {place}", positive) if place > 1 else UNNAMED
+
+    def _window_set_back(
+        self, counter: Count, name: ast.Name, op: ast.cmpop, size: Known, positive: bool
+    ) -> Condition | None:
+        """`pending == n`, of a counter that is then set to 0 again; and `pending == 0`."""
+        loop = self._loop_of(counter)
+        start = loop.set_back.get(self.full_name(name.id)) if loop else None
+        if loop is None or start is None or not isinstance(op, ast.Eq | ast.GtE | ast.NotEq):
+            return None
+        number = size.value if isinstance(size, Constant) else None
+        first = number == start and counter.plus == start
+        if not first and (counter.plus != start + 1 or number in (start, start + 1)):
+            return None
+        group = rounds.own_window(counter.loop, name.id)
+        starts, ends = rounds.starts(group), rounds.ends(group)
+        loop.windows[group] = starts, ends, number - start if isinstance(number, int) else 0
+        return Ask(starts if first else ends, positive is not isinstance(op, ast.NotEq))
 
     def _is_set_to_one(self, size: ast.expr) -> bool:
         """`cfg.window`, where all that the file says of a window is that it is 1."""

@@ -308,7 +308,8 @@ class Loops(Managers):
         self.fresh = outer
         # Where the data was empty, there is nothing that a counter could tell.
         counts = {n: v for n, v in self.store.items() if isinstance(v, Count) and v.loop == id}
-        self.store = joined(before, self.store) | counts
+        set_back = dict.fromkeys(loop.set_back, PLAIN)
+        self.store = joined(before, self.store) | counts | set_back
         self.frozen &= frozen
 
     def _given(self) -> frozenset[str]:
@@ -380,6 +381,8 @@ class Loops(Managers):
                 value = self.eval(inner.target)
                 if isinstance(value, Constant) and isinstance(value.value, int):
                     direct = inner is statement
+                    if direct and isinstance(inner.target, ast.Name) and _sets(inner.target, node):
+                        loop.set_back[self.full_name(inner.target.id)] = value.value
                     self.rebind(inner.target, Count(loop.id if direct else "", value.value))
                 elif isinstance(value, Thing) and not value.reach:
                     self.rebind(inner.target, Count(""))
@@ -393,6 +396,9 @@ class Loops(Managers):
         for full in loop.read & loop.assigned.keys():
             old, new = before.get(full), self.store.get(full)
             if old is None or new is None or old == new:
+                continue
+            if full in loop.set_back:
+                again[full] = old
                 continue
             if isinstance(new, Count):
                 # A counter of this very loop starts where it did; any other runs on.
@@ -508,6 +514,16 @@ def _counter(node: ast.For | ast.AsyncFor, walk: Loops) -> tuple[int, bool] | No
         start = value.value if isinstance(value, Constant) else None
         return (start, True) if isinstance(start, int) else None
     return None
+
+
+def _sets(counter: ast.Name, loop: ast.AST) -> bool:
+    """Is it set to a number in the loop: `pending = 0`?"""
+    return any(
+        isinstance(inner, ast.Assign)
+        and isinstance(inner.value, ast.Constant)
+        and any(isinstance(t, ast.Name) and t.id == counter.id for t in inner.targets)
+        for inner in ast.walk(loop)
+    )
 
 
 def _is_enough(node: ast.AST) -> bool:

@@ -82,7 +82,10 @@ class Scope:
 class LoopState:
     """A loop that is being walked."""
 
-    __slots__ = ("assigned", "first", "id", "last", "length", "of_data", "read", "windows")
+    __slots__ = (
+        *("assigned", "first", "id", "last", "length", "of_data", "read"),
+        *("set_back", "windows"),
+    )
 
     def __init__(self, id: str) -> None:
         self.id = id
@@ -92,6 +95,8 @@ class LoopState:
         self.windows: dict[str, tuple[str, str, int]] = {}
         """Counters that close windows: the conditions for the first and the last micro-batch, and
         the size, 0 where that does not stand in the source."""
+        self.set_back: dict[str, int] = {}
+        """Counters that a round may set back to where they began, and where that is."""
         self.last: str | None = None
         self.first: str | None = None
         self.of_data = False
