@@ -7,11 +7,7 @@ import ast
 from gradledger.ledger.events import Keep
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts
-from gradledger.static.lowering.conditions import (
-    Conditions,
-    called_name,
-    is_remainder,
-)
+from gradledger.static.lowering.conditions import Conditions, called_name
 from gradledger.static.lowering.effects import (
     Clears,
     Edits,
@@ -39,6 +35,7 @@ from gradledger.static.lowering.values import (
     kept_in,
 )
 from gradledger.static.lowering.weights import operator_of
+from gradledger.static.lowering.windows import is_remainder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

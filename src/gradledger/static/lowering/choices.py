@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 
 from gradledger.ledger.events import Fault, Schedule
+from gradledger.static.lowering.asking import Ask, Both, Condition, counts_rounds
 from gradledger.static.lowering.assignments import Assignments
 from gradledger.static.lowering.blocks import (
     acts,
@@ -16,12 +17,6 @@ from gradledger.static.lowering.blocks import (
     holds,
     sequence,
     without,
-)
-from gradledger.static.lowering.conditions import (
-    Ask,
-    Both,
-    Condition,
-    counts_rounds,
 )
 from gradledger.static.lowering.effects import (
     Deposits,

@@ -1,0 +1,318 @@
+"""The rounds of a loop: walked once, and again with what the first one leaves behind."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+
+from gradledger.ledger.events import Batch, EpochEnd, Keep, Schedule
+from gradledger.ledger.places import Place
+from gradledger.ledger.values import replace
+from gradledger.static.lowering.blocks import (
+    IDLE,
+    acts,
+    conditions_in,
+    holds,
+    sequence,
+)
+from gradledger.static.lowering.conditions import (
+    called_name,
+)
+from gradledger.static.lowering.dividing import dividing
+from gradledger.static.lowering.effects import (
+    Deposits,
+)
+from gradledger.static.lowering.inlining import goes_on_for_ever
+from gradledger.static.lowering.joining import joined
+from gradledger.static.lowering.managers import Managers
+from gradledger.static.lowering.rounds import is_own, size_of
+from gradledger.static.lowering.rounds import ran_out as end_of
+from gradledger.static.lowering.state import LoopState
+from gradledger.static.lowering.values import (
+    PLAIN,
+    Constant,
+    Count,
+    FunctionDef,
+    Items,
+    Known,
+    Thing,
+    carried_by,
+    kept_in,
+)
+from gradledger.static.patterns import Pattern
+from gradledger.static.program import Do, Forget, Loop, Program, Tick
+from gradledger.static.project import CUTS
+
+PASSING_ON = frozenset(["tqdm", "enumerate", "iter", "track", "progress_bar"])
+"""They give what they are given, one by one, as long as there is more."""
+
+COUNTS = Pattern(r"\+=\s*1\b")
+
+DRAWS = Pattern(r"\bnext\(|\w*(?:batch|sample|get_data)\w*\(", re.IGNORECASE)
+
+
+class Rounds(Managers):
+    """Loops, whatever they go through."""
+
+    def loop(
+        self,
+        node: ast.For | ast.AsyncFor | ast.While,
+        enter: Callable[[LoopState], None],
+        *,
+        data: bool,
+        at_least: int,
+        rounds: int | None = None,
+    ) -> None:
+        """A loop: walked once, and again with what the first round leaves behind."""
+        self._scope_count += 1
+        id = f"loop {node.lineno}#{self._scope_count}"
+        nested = bool(self.loops)
+        draws = data or not nested or bool(DRAWS.search(self.scope.module.text(node)))
+        outer, self.fresh = self.fresh, frozenset() if draws else self._given()
+        before, frozen = dict(self.store), self.frozen
+        statements = self.statements
+        body, loop = self._round(node, id, enter, {})
+        again = self._left_behind(before, loop, body)
+        if acts(body) and (again or self.frozen != frozen):
+            self.store = joined(before, self.store) | again
+            body, loop = self._round(node, id, enter, again)
+        elif not acts(body):
+            self.statements = statements + len(node.body)
+        if acts(body) and body.kinds - IDLE != {Schedule}:  # alone, it is brought forward
+            self.write_rounds(
+                body,
+                loop,
+                self.at(node),
+                at_least=at_least,
+                rounds=rounds,
+                draws=draws,
+                data_ends=(data or nested) and not self._is_endless(node),
+            )
+            if loop.windows:
+                self.rest_at = self.scope.id, len(self.loops)
+        self.fresh = outer
+        # Where the data was empty, there is nothing that a counter could tell.
+        counts = {n: v for n, v in self.store.items() if isinstance(v, Count) and v.loop == id}
+        set_back = dict.fromkeys(loop.set_back, PLAIN)
+        self.store = joined(before, self.store) | counts | set_back
+        self.frozen &= frozen
+
+    def _given(self) -> frozenset[str]:
+        """The names that have got a value for the data at hand."""
+        if not self.loops or not self.loops[-1].of_data:
+            return frozenset()
+        return self.fresh | self.loops[-1].assigned.keys()
+
+    def _is_endless(self, node: ast.For | ast.AsyncFor | ast.While) -> bool:
+        """Is it left by a `break` or a `return` alone, as `for batch in cycle(loader)` is?"""
+        if isinstance(node, ast.While) or _stops_behind_a_step(node) or _fails_in_time(node):
+            return True
+        if not self.loops and any(map(_is_enough, ast.walk(node))):
+            return True
+        source = node.iter
+        while isinstance(source, ast.Call) and called_name(source) in PASSING_ON and source.args:
+            source = source.args[0]
+        value = self.eval_quietly(source)
+        cls = value.cls if isinstance(value, Thing) else None
+        iterate = cls and self.method(cls, "__iter__")
+        if isinstance(iterate, FunctionDef):
+            return goes_on_for_ever(iterate.node)
+        if not isinstance(source, ast.Call):
+            return False
+        made = self.eval_quietly(source.func)
+        if isinstance(made, FunctionDef):
+            return goes_on_for_ever(made.node)
+        return called_name(source) in ("cycle", "count")
+
+    def _round(
+        self,
+        node: ast.For | ast.AsyncFor | ast.While,
+        id: str,
+        enter: Callable[[LoopState], None],
+        again: dict[str, Known],
+    ) -> tuple[Program, LoopState]:
+        loop = LoopState(id)
+        self.loops.append(loop)
+        try:
+            loop.of_data = isinstance(node, ast.For) and not is_range(node.iter)
+
+            def write() -> None:
+                self._start_counters(node, loop)
+                enter(loop)
+                self.run(node.body)
+                self._hand_on(loop, again, node)
+
+            return self.block(write), loop
+        finally:
+            self.loops.pop()
+
+    def _start_counters(self, node: ast.For | ast.AsyncFor | ast.While, loop: LoopState) -> None:
+        """Names that count rounds: they start at a number, and each round adds one."""
+        text = self.scope.module.text(node)
+        if "+=" not in text or not COUNTS.search(text):
+            return
+        for statement in node.body:
+            for inner in (
+                ast.walk(statement)
+                if not isinstance(statement, ast.FunctionDef | ast.ClassDef)
+                else ()
+            ):
+                if not isinstance(inner, ast.AugAssign) or not isinstance(inner.op, ast.Add):
+                    continue
+                if not (isinstance(inner.value, ast.Constant) and inner.value.value == 1):
+                    continue
+                if not isinstance(inner.target, ast.Name | ast.Attribute):
+                    continue
+                value = self.eval(inner.target)
+                if isinstance(value, Constant) and isinstance(value.value, int):
+                    direct = inner is statement
+                    if direct and isinstance(inner.target, ast.Name) and _sets(inner.target, node):
+                        loop.set_back[self.full_name(inner.target.id)] = value.value
+                    self.rebind(inner.target, Count(loop.id if direct else "", value.value))
+                elif isinstance(value, Thing) and not value.reach:
+                    self.rebind(inner.target, Count(""))
+
+    def _left_behind(
+        self, before: dict[str, Known], loop: LoopState, body: Program
+    ) -> dict[str, Known]:
+        """Names that the next round finds changed, in a way that matters."""
+        again: dict[str, Known] = {}
+        deposits = holds(body, Deposits)
+        for full in loop.read & loop.assigned.keys():
+            old, new = before.get(full), self.store.get(full)
+            if old is None or new is None or old == new:
+                continue
+            if full in loop.set_back:
+                again[full] = old
+                continue
+            if isinstance(new, Count):
+                # A counter of this very loop starts where it did; any other runs on.
+                own = new.loop == loop.id
+                again[full] = old if own else Count("") if isinstance(old, Constant) else new
+            elif isinstance(new, Thing) and new.sure and not new.plain and deposits:
+                if not new.kept:
+                    again[full] = replace(new, carried=new.carried | {loop.assigned[full]})
+                else:
+                    again[full] = new
+            elif isinstance(new, Items) and (carried_by(new) or kept_in(new)):
+                again[full] = new
+        for full in loop.assigned.keys() - loop.read:
+            # Made anew in each round: what the last one put into it is let go.
+            left = self.store.get(full)
+            if left is not None and kept_in(left):
+                again[full] = left
+        return again
+
+    def _hand_on(self, loop: LoopState, again: dict[str, Known], node: ast.AST) -> None:
+        """States that go into the next round with their graph."""
+        for full in again:
+            new, at = self.store.get(full), loop.assigned.get(full)
+            if not isinstance(new, Thing) or not new.sure or new.plain or new.kept:
+                continue
+            # What is made anew, and not of what it was, has no graph but its own.
+            if at not in new.carried or any(map(self._cuts_graphs, new.reach)):
+                continue
+            if not _is_set_back(full.rpartition(":")[2], node):
+                self.emit(Keep(at, "state", walked=True))
+
+    def _cuts_graphs(self, key: str) -> bool:
+        """Is it a model of the project's own that may detach what it gives to its next call?"""
+        model = self.store.get(key)
+        cls = model.cls if isinstance(model, Thing) else None
+        return cls is not None and cls.module.says(CUTS, cls.node)
+
+    def _is_whole(self, window: str) -> bool:
+        """Does the file make sure that its data fills windows of this size?"""
+        module = self.scope.module
+        known = self.known.dividing.get(id(module))
+        if known is None:
+            known = self.known.dividing[id(module)] = dividing(module.tree)
+        return size_of(window) in known | self.varying
+
+    def write_rounds(
+        self,
+        body: Program,
+        loop: LoopState,
+        at: Place,
+        *,
+        at_least: int = 0,
+        rounds: int | None = None,
+        draws: bool = True,
+        data_ends: bool = True,
+    ) -> None:
+        """A loop around a body: counters tick, and each round may go on to other data."""
+        used = conditions_in(body)
+        windows = {w: c for w, c in loop.windows.items() if {c[0], c[1]} & used}
+        own = [Forget(c) for w, (*both, _) in windows.items() if is_own(w) for c in both]
+        start: list[Program] = [Tick(s, e, size != 2) for s, e, size in windows.values()]
+        if draws or windows:
+            start.append(Do(Batch(at)))
+        even = rounds and all(size and rounds % size == 0 for *_, size in windows.values())
+        even = even or (bool(own) and all(map(self._is_whole, filter(is_own, windows))))
+        ran_out = end_of(loop.id) if own and data_ends and not even else None
+        if ran_out is not None:
+            self.ended.append((ran_out, EpochEnd(at, restarts=True)))
+        self.out += own
+        whole = sequence([*start, body])
+        self.out.append(Loop(whole, at_least, loop.last, loop.first, ran_out))
+        self.out += own
+
+
+def _sets(counter: ast.Name, loop: ast.AST) -> bool:
+    """Is it set to a number in the loop: `pending = 0`?"""
+    return any(
+        isinstance(inner, ast.Assign)
+        and isinstance(inner.value, ast.Constant)
+        and any(isinstance(t, ast.Name) and t.id == counter.id for t in inner.targets)
+        for inner in ast.walk(loop)
+    )
+
+
+def _is_enough(node: ast.AST) -> bool:
+    """`if steps >= most: break`: the data is not what ends the loop."""
+    match node:
+        case ast.If(test=ast.Compare(ops=[ast.GtE() | ast.Gt()]), body=[*_, ast.Break()]):
+            return True
+    return False
+
+
+def _fails_in_time(loop: ast.For | ast.AsyncFor) -> bool:
+    """`if i == 5: raise …`: the data is never seen to its end."""
+    return any(
+        isinstance(statement, ast.If)
+        and isinstance(statement.test, ast.Compare)
+        and isinstance(statement.test.comparators[0], ast.Constant)
+        and isinstance(statement.body[-1], ast.Raise)
+        for statement in loop.body
+    )
+
+
+def _stops_behind_a_step(loop: ast.For | ast.AsyncFor) -> bool:
+    """`if i + 1 > len(batches) - n: break` next to the step: no window is begun that has no end."""
+    return any(
+        isinstance(around, ast.If)
+        and any(_is_enough(inner) and "len(" in ast.unparse(inner) for inner in around.body)
+        and ".step(" in ast.unparse(around)
+        for around in ast.walk(loop)
+    )
+
+
+def _is_set_back(name: str, loop: ast.AST) -> bool:
+    """`loss = 0` in the loop: what was walked is left behind there."""
+    return any(
+        isinstance(inner, ast.Assign)
+        and isinstance(inner.value, ast.Constant)
+        and any(ast.unparse(target) == name for target in inner.targets)
+        for inner in ast.walk(loop)
+    )
+
+
+def is_range(node: ast.expr) -> bool:
+    """Does a loop over it count numbers, and go through no data?"""
+    if not isinstance(node, ast.Call):
+        return False
+    name = called_name(node)
+    if name in ("tqdm", "enumerate", "track", "progress_bar") and node.args:
+        return is_range(node.args[0])
+    return name in ("range", "trange", "count")

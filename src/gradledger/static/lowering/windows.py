@@ -1,0 +1,234 @@
+"""Conditions that tell where in a window, or in a loop, this is."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from gradledger.static.lowering import rounds
+from gradledger.static.lowering.asking import UNNAMED, Ask, Both, Condition, negated
+from gradledger.static.lowering.calls import Calls
+from gradledger.static.lowering.dividing import settings
+from gradledger.static.lowering.state import LoopState
+from gradledger.static.lowering.values import (
+    LAST_INDEX,
+    LENGTH,
+    Constant,
+    Count,
+    External,
+    Known,
+    Thing,
+)
+
+
+class Windows(Calls):
+    """`(i + 1) % n == 0`, `pending == n`, `i == 0`, `i + 1 == len(loader)`."""
+
+    def _window(
+        self, left: ast.BinOp, op: ast.cmpop, right: Known, positive: bool
+    ) -> Condition | None:
+        """`(i + 1) % n == 0`: the last micro-batch of a window, or the first."""
+        counter, size = self.eval(left.left), self.eval(left.right)
+        if isinstance(op, ast.NotEq):
+            positive = not positive
+        elif not isinstance(op, ast.Eq):
+            return None
+        if size == Constant.of(1) or self._is_set_to_one(left.right):
+            return positive
+        if not isinstance(counter, Count):
+            if isinstance(left.left, ast.Call):
+                return UNNAMED  # `len(loader) % n`: no counter
+            if isinstance(counter, Constant) and isinstance(size, Constant):
+                return None
+            counter = Count("")
+        loop = self._loop_of(counter)
+        if loop is None:
+            return None
+        size_text = self._text(size, left.right)
+        if isinstance(size, Count):
+            self.varying.add(size_text)
+        known = 0
+        if isinstance(size, Constant) and isinstance(size.value, int):
+            known = size.value
+        if not counter.loop:
+            node, is_next = _next_of(left.left)
+            group = rounds.running_window(self._text(counter, node), size_text)
+            starts, ends = rounds.starts(group), rounds.ends(group)
+            loop.windows[group] = starts, ends, known
+            # Who asks for the next number, too, asks here for the first micro-batch.
+            asks_for_first = not is_next and self._asks_for_next(node)
+            return Ask(starts if asks_for_first else ends, positive)
+        group = rounds.own_window(counter.loop, size_text)
+        starts, ends = rounds.starts(group), rounds.ends(group)
+        loop.windows[group] = starts, ends, known
+        place = counter.plus - self._remainder(right, size, left.right)
+        if place == 0:
+            return Ask(starts, positive)
+        if place == 1:
+            return Ask(ends, positive)
+        return Ask(f"{group} + {place}", positive) if place > 1 else UNNAMED
+
+    def _window_set_back(
+        self, counter: Count, name: ast.Name, op: ast.cmpop, size: Known, positive: bool
+    ) -> Condition | None:
+        """`pending == n`, of a counter that is then set to 0 again; and `pending == 0`."""
+        loop = self._loop_of(counter)
+        start = loop.set_back.get(self.full_name(name.id)) if loop else None
+        if loop is None or start is None or not isinstance(op, ast.Eq | ast.GtE | ast.NotEq):
+            return None
+        number = size.value if isinstance(size, Constant) else None
+        first = number == start and counter.plus == start
+        if not first and (counter.plus != start + 1 or number in (start, start + 1)):
+            return None
+        group = rounds.own_window(counter.loop, name.id)
+        starts, ends = rounds.starts(group), rounds.ends(group)
+        loop.windows[group] = starts, ends, number - start if isinstance(number, int) else 0
+        return Ask(starts if first else ends, positive is not isinstance(op, ast.NotEq))
+
+    def _is_set_to_one(self, size: ast.expr) -> bool:
+        """`cfg.window`, where all that the file says of a window is that it is 1."""
+        if not isinstance(size, ast.Attribute):
+            return False
+        module = self.scope.module
+        known = self.known.settings.get(id(module))
+        if known is None:
+            known = self.known.settings[id(module)] = settings(module.tree)
+        return known.get(size.attr) == {1}
+
+    def _asks_for_next(self, counter: ast.expr) -> bool:
+        """Is there a `(counter + 1) % n` besides?"""
+        around = self.scope.node or self.scope.module.tree
+        following = re.escape(ast.unparse(counter)) + r"\s*\+\s*1\s*\)\s*%"
+        return re.search(following, self.scope.module.text(around)) is not None
+
+    def _remainder(self, right: Known, size: Known, size_node: ast.expr) -> int:
+        """`== 0` is 0, and `== n - 1` is -1: one before the next window."""
+        if isinstance(right, Constant) and isinstance(right.value, int):
+            if isinstance(size, Constant) and isinstance(size.value, int):
+                remainder = right.value % size.value if size.value else 0
+                return remainder - size.value if remainder == size.value - 1 else remainder
+            return right.value
+        return -1
+
+    def _loop_of(self, counter: Count) -> LoopState | None:
+        for loop in reversed(self.loops):
+            if not counter.loop or loop.id == counter.loop:
+                return loop
+        return None
+
+    def _first_round(
+        self, counter: Count, op: ast.cmpop, bound: Constant, positive: bool
+    ) -> Condition | None:
+        """`i == 0`, `epoch > 0`, `epoch >= 200`: true or false in a loop's first round."""
+        loop = self._loop_of(counter)
+        number = bound.value
+        if loop is None or not counter.loop or not isinstance(number, int | float):
+            return None
+        loop.first = first = rounds.first_round(loop.id)
+        start = counter.plus
+        match op:
+            case ast.Eq() | ast.LtE() if number == start:
+                return Ask(first, positive)
+            case ast.Lt() if number == start + 1:
+                return Ask(first, positive)
+            case ast.NotEq() | ast.Gt() if number == start:
+                return Ask(first, not positive)
+            case ast.GtE() if number == start + 1:
+                return Ask(first, not positive)
+            case ast.Gt() | ast.GtE() if number > start:
+                late: Condition = Both((Ask(first, False), UNNAMED), True)
+                return late if positive else negated(late)
+        return None
+
+    def _last_round(
+        self,
+        a: Known,
+        left: ast.expr,
+        op: ast.cmpop,
+        b: Known,
+        right: ast.expr,
+        positive: bool,
+    ) -> Condition | None:
+        """`i + 1 == len(loader)`: true in a loop's last round alone."""
+        counter, bound = (a, right) if isinstance(a, Count) else (b, left)
+        assert isinstance(counter, Count)
+        loop = self._loop_of(counter)
+        if loop is None or not counter.loop or loop.id != counter.loop:
+            return None
+        length = bound
+        offset = counter.plus
+        if isinstance(bound, ast.BinOp) and isinstance(bound.op, ast.Sub):
+            inner = self.eval(bound.right)
+            if isinstance(inner, Constant) and inner.value == 1:
+                length, offset = bound.left, offset + 1
+        value = self.eval_quietly(length)
+        if value == LAST_INDEX:
+            offset += 1
+        named = _is_length(length) or self.spelled(length) == loop.length
+        if offset != 1 or not (named or value in (LENGTH, LAST_INDEX)):
+            return None
+        smaller = isinstance(op, ast.Lt) if counter is a else isinstance(op, ast.Gt)
+        if isinstance(op, ast.Eq | ast.GtE | ast.LtE):
+            pass
+        elif isinstance(op, ast.NotEq) or smaller:
+            positive = not positive
+        else:
+            return None
+        loop.last = rounds.last_round(loop.id)
+        return Ask(loop.last, positive)
+
+    def _path(self, node: ast.expr) -> str:
+        """`self.amp`, `torch.float16`: the same thing, whichever function asks for it."""
+        if not isinstance(node, ast.Attribute) or self._impure(node):
+            return ""
+        match self.eval(node.value):
+            case Thing(key=owner) if owner:
+                return f"{owner}.{node.attr}"
+            case External(dotted):
+                return f"{dotted}.{node.attr}"
+            case _:
+                return ""
+
+    def _text(self, value: Known, node: ast.expr) -> str:
+        match value:
+            case Constant():
+                return repr(value.value)
+            case Thing(key=key) if key:
+                return key
+            case _:
+                return self._path(node) or f"{self.scope.id}{self.spelled(node)}"
+
+    def _impure(self, node: ast.expr) -> bool:
+        known = self.known.impure.get(id(node))
+        if known is None:
+            known = any(isinstance(inner, ast.Call) for inner in ast.walk(node))
+            self.known.impure[id(node)] = known
+        return known
+
+    def eval_quietly(self, node: ast.expr) -> Known:
+        """The value of names and attributes, which does nothing."""
+        if isinstance(node, ast.Name | ast.Attribute):
+            return self.eval(node) if not self._impure(node) else Thing()
+        return Thing()
+
+
+def _is_length(node: ast.expr) -> bool:
+    """`len(loader)`, or a name for it."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "len"
+    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    lowered = name.lower()
+    return any(word in lowered for word in ("len", "num", "total", "batches", "n_", "size", "last"))
+
+
+def is_remainder(node: ast.expr) -> bool:
+    """`len(loader) % n`: what is left over of an epoch."""
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and _is_length(node.left)
+
+
+def _next_of(counter: ast.expr) -> tuple[ast.expr, bool]:
+    """`i`, and whether it was `i + 1`."""
+    match counter:
+        case ast.BinOp(left=before, op=ast.Add(), right=ast.Constant(value=1)):
+            return before, True
+    return counter, False
