@@ -84,6 +84,8 @@ class GradientCalls(Stepping):
         elif name in ("data", "detach", "requires_grad_"):
             return gradients
         else:
+            if name == "norm":
+                self.emit(Clips(at, keys, optimizer, leaf, changes=False))
             self.emit(Reads(at, keys, optimizer, leaf, needed=self._surely_made(keys)))
             return PLAIN
         return gradients
