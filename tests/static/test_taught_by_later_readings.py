@@ -409,6 +409,21 @@ SILENT = {
             optimizer.zero_grad()
             later.step()
         """,
+    "a step with a closure may be another optimizer's": """
+        from options import kind
+        from searches import LineSearch
+
+        def fit(one=None):
+            if kind == "plain":
+                one = torch.optim.SGD(model.parameters(), lr=0.1)
+            for x, y in loader:
+                model.zero_grad()
+                if kind == "search":
+                    one.step(lambda: criterion(model(x), y))
+                else:
+                    criterion(model(x), y).backward()
+                    one.step()
+        """,
 }
 """Right, and without a twin."""
 

@@ -139,12 +139,12 @@ class Stepping(Strangers):
         if not isinstance(closure, FunctionDef):
             self.spend(node, optimizer.name)
             return
-        if not optimizer.torchs and not self.makes_deposits(closure):
+        another_kind = not optimizer.torchs or self._also_steps_without(node)
+        if another_kind and not self.makes_deposits(closure):
             self.hand_over(optimizer.name, node, "a step that differentiates by itself")
             return
-
-        if self._also_steps_without(node):
-            # An optimizer of another kind, which may look at what it finds first (SAM).
+        if another_kind:
+            # It may look at what it finds first (SAM).
             self.emit(Excuses(self.at(node), optimizer=optimizer.name))
 
         def once() -> None:
