@@ -253,7 +253,42 @@ WINDOWS = {
         """,
 }
 
-OF_ONE = STATES | GUARDS | FAULTS | WINDOWS
+OBJECTS = {
+    "an object that was given a net moves that one": """
+        class Attack:
+            def __init__(self, net):
+                self.net = net
+
+            def move(self):
+                for weight in self.net.parameters():
+                    weight.data.add_(0.3 * weight.grad)
+
+        net = nn.Linear(8, 3)
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        attack = Attack(net)
+        for x, y in loader:
+            criterion(net(x), y).backward()
+            attack.move()  # right only
+            net.zero_grad()  # GL201
+            criterion(net(x), y).backward()
+            one.step()
+            net.zero_grad()
+        """,
+    "an optimizer that is made anew has the new parameters": """
+        import models
+
+        net = models.resnet()
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        net.head = nn.Linear(8, 3)  # GL603
+        one = torch.optim.SGD(net.parameters(), lr=0.1)  # right only
+        for x, y in loader:
+            one.zero_grad()
+            criterion(net(x), y).backward()
+            one.step()
+        """,
+}
+
+OF_ONE = OBJECTS | STATES | GUARDS | FAULTS | WINDOWS
 
 
 @each(OF_ONE, after=ONE_NET)

@@ -180,16 +180,27 @@ class Project:
                 return found
         return None
 
+    def settings_beside(self, module: Module, name: str) -> Iterator[Module]:
+        """The files next to it that say what people set, if they speak of this name."""
+        folder = os.path.dirname(os.path.abspath(module.path))
+        for place in (folder, os.path.dirname(folder)):
+            for stem in SETTINGS:
+                beside = self._at(os.path.join(place, f"{stem}.py"), matters=name.encode())
+                if beside is not None and name in beside.source:
+                    yield beside
+
     def dependencies(self) -> tuple[str, ...]:
         """Files that were asked for since this was last called, whether they were there or not."""
         asked = tuple(sorted(self._asked))
         self._asked.clear()
         return asked
 
-    def _at(self, path: str) -> Module | None:
+    def _at(self, path: str, *, matters: bytes = b"") -> Module | None:
         self._asked.add(path)
         if path not in self._modules:
-            data = _contents(path)
+            data = _contents(path, matters)
+            if data is None and matters:
+                return None  # to others, it may matter
             if data is None:
                 self._modules[path] = None
             elif not self._left:
@@ -207,13 +218,15 @@ class Project:
         return None if isinstance(tree, Trouble) else Module(source, tree)
 
 
-def _contents(path: str) -> bytes | None:
+def _contents(path: str, matters: bytes = b"") -> bytes | None:
     """The bytes of a file that can matter to somebody who imports it; None for any other."""
     try:
         with open(path, "rb") as file:
             data = file.read()
     except OSError:
         return None
+    if matters:
+        return data if matters in data else None
     names = os.path.basename(path) == "__init__.py"
     return data if names or any(word in data for word in MATTERS) else None
 
@@ -253,6 +266,19 @@ def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
             case ast.With(_, inside):
                 yield from _top_level(inside)
 
+
+SETTINGS = (
+    "config",
+    "configs",
+    "cfg",
+    "settings",
+    "options",
+    "constants",
+    "params",
+    "train",
+    "main",
+)
+"""Files in which people set what the files beside them use."""
 
 TOUCHES = Pattern(
     r"backward\(|zero_grad|\.step\(|\.grad\b|grad_norm|grad_value|unscale_|requires_grad"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from gradledger.ledger.events import Keep
 from gradledger.ledger.values import replace
@@ -11,10 +12,8 @@ from gradledger.static.lowering.conditions import Conditions, called_name
 from gradledger.static.lowering.effects import (
     Clears,
     Edits,
-    Excuses,
     Reads,
     Replaces,
-    Spends,
 )
 from gradledger.static.lowering.expressions import named_by
 from gradledger.static.lowering.facts import has_parameters
@@ -131,16 +130,11 @@ class Assignments(Conditions):
         if isinstance(base, ast.Subscript):
             base = base.value
         owner = self.eval(base) if isinstance(base, ast.Name | ast.Attribute) else UNKNOWN
-        named = None
-        if isinstance(owner, Parameters):
-            named = named_by(owner)
-        elif isinstance(owner, Thing) and owner.key and (owner.leaf or self._own_grad(base, node)):
-            named = frozenset({owner.key}), "", True
-        if named is None:
+        if isinstance(owner, Thing) and owner.key and (owner.leaf or self._own_grad(base, node)):
+            owner = Parameters(frozenset({owner.key}), leaf=True)
+        if not isinstance(owner, Parameters):
             return False
-        self.emit(Spends(self.at(node), *named))
-        # Whoever changes an input by its own gradient has had what he wanted of that backward.
-        self.emit(Excuses(self.at(node)))
+        self.spend_by_hand(node, owner)
         return True
 
     def _own_grad(self, base: ast.expr, node: ast.Assign | ast.AugAssign) -> bool:
@@ -185,11 +179,21 @@ class Assignments(Conditions):
             value = replace(value, sure=True)
         self.bind(full, value, target, shown)
 
+    def _another_is_made(self, target: ast.expr) -> bool:
+        """Does the file hand its parameters over a second time, those that there are then?"""
+        owners = "|".join(name for name in ast.unparse(target).split(".")[:-1] if name != "self")
+        handed = rf"^(?!.*(?:clip|numel|\bfor\b)).*\b(?:{owners})\b[\w.]*\.parameters\("
+        return len(re.findall(handed, self.scope.module.source, re.MULTILINE)) > 1
+
     def _replaced(self, full: str, value: Thing, target: ast.expr) -> None:
         """`model.head = nn.Linear(…)` after an optimizer got the old head's parameters."""
-        if not has_parameters(value.built):
+        if not has_parameters(value.built) or self.store.get(full) == NONE:
+            return
+        if self._another_is_made(target):
             return
         for optimizer in self.optimizers.values():
+            if optimizer.made_at.via not in (None, self.scope.via) and "." not in optimizer.name:
+                continue  # it was another function's own, and is gone
             if any(full.startswith(key + ".") for key in optimizer.keys or ()):
                 self.emit(Replaces(self.at(target), frozenset({full})))
                 return

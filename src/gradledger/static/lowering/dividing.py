@@ -124,7 +124,7 @@ def _is_length(node: ast.expr) -> bool:
 
 
 def settings(tree: ast.AST) -> dict[str, set[object]]:
-    """What a file sets names to: `window = 1` in a class, `Options(window=1)`.
+    """What a file sets names to: `window = 1` in a class, `Options(window=1)`, `{"window": 1}`.
 
     The default of a parameter, or of a field, is what others may set otherwise.
     """
@@ -139,4 +139,9 @@ def settings(tree: ast.AST) -> dict[str, set[object]]:
                 found.setdefault(name, set()).add(said)
             case ast.AnnAssign(target=ast.Name(id=name)):
                 found.setdefault(name, set()).add(...)
+            case ast.Dict(keys=keys, values=values):
+                for key, value in zip(keys, values, strict=True):
+                    if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                        said = value.value if isinstance(value, ast.Constant) else ...
+                        found.setdefault(key.value, set()).add(said)
     return found

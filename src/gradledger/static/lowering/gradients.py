@@ -12,6 +12,7 @@ from gradledger.static.lowering.effects import (
     Clears,
     Clips,
     Edits,
+    Excuses,
     Reads,
     Spends,
 )
@@ -49,7 +50,7 @@ class GradientCalls(Stepping):
             return PLAIN
         if name.endswith("_") and not name.endswith("__"):
             if self.reads_gradient(node):
-                self.emit(Spends(self.at(node), *named_by(parameters)))
+                self.spend_by_hand(node, parameters)
             elif name == "copy_":
                 self.put_back(parameters.keys, node)
             return parameters
@@ -58,6 +59,11 @@ class GradientCalls(Stepping):
         of_data = ast.unparse(node.func).endswith(f".data.{name}")
         plain = of_data or name in facts.DETACHING
         return PLAIN if plain else Thing(reach=parameters.keys, leaf=True)
+
+    def spend_by_hand(self, node: ast.AST, parameters: Parameters) -> None:
+        """A step without an optimizer: whosever they are, that backward was of use."""
+        self.emit(Spends(self.at(node), *named_by(parameters)))
+        self.emit(Excuses(self.at(node)))
 
     def _of_gradients(self, gradients: Gradients, name: str, node: ast.Call) -> Known:
         arguments = self.arguments(node)
@@ -112,7 +118,7 @@ class GradientCalls(Stepping):
             else:
                 self.emit(Edits(self.at(node), keys, optimizer, leaf, "change"))
         elif isinstance(first, Parameters) and self.reads_gradient(node):
-            self.emit(Spends(self.at(node), *named_by(first)))
+            self.spend_by_hand(node, first)
         return PLAIN
 
     def _clip(self, arguments: Arguments, node: ast.Call) -> None:

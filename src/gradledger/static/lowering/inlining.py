@@ -189,9 +189,9 @@ class Inlining(Expressions):
         self.store[thing.key] = thing
         init = self.method(cls, "__init__")
         if init is not None:
-            enter = self.method(cls, "__enter__")
-            manages = enter is not None and self.is_interesting(enter)
-            self.call_function(replace(init, bound=thing), arguments, node, always=manages)
+            # What a plain object keeps of what it is given is the same thing by another name.
+            plain = not cls.node.bases and _lines(init.node) < SMALL
+            self.call_function(replace(init, bound=thing), arguments, node, always=plain)
         return thing
 
     def run(self, body: list[ast.stmt]) -> None:
@@ -335,8 +335,12 @@ def _is_static(node: ast.AST) -> bool:
 
 def _touches(function: FunctionDef) -> bool:
     node, module = function.node, function.module
-    lines = (node.end_lineno or node.lineno) - node.lineno
-    return module.says(TOUCHES, node) or (lines < SMALL and module.says(DETACHES, node))
+    small = _lines(node) < SMALL
+    return module.says(TOUCHES, node) or (small and module.says(DETACHES, node))
+
+
+def _lines(node: ast.stmt | ast.expr) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno
 
 
 def goes_on_for_ever(function: ast.AST) -> bool:

@@ -20,6 +20,10 @@ from gradledger.static.lowering.values import (
     Thing,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gradledger.static.project import Module
+
 
 class Windows(Calls):
     """`(i + 1) % n == 0`, `pending == n`, `i == 0`, `i + 1 == len(loader)`."""
@@ -86,14 +90,24 @@ class Windows(Calls):
         return Ask(starts if first else ends, positive is not isinstance(op, ast.NotEq))
 
     def _is_set_to_one(self, size: ast.expr) -> bool:
-        """`cfg.window`, where all that the file says of a window is that it is 1."""
-        if not isinstance(size, ast.Attribute):
-            return False
+        """`cfg.window`, where all that this file, or the settings beside it, say of it is 1."""
+        match size:
+            case ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=str(name))):
+                pass
+            case _:
+                return False
         module = self.scope.module
+        said = self._settings(module).get(name, set())
+        if not said:
+            beside = map(self._settings, self.project.settings_beside(module, name))
+            said = set().union(*(known.get(name, ()) for known in beside))
+        return said == {1}
+
+    def _settings(self, module: Module) -> dict[str, set[object]]:
         known = self.known.settings.get(id(module))
         if known is None:
             known = self.known.settings[id(module)] = settings(module.tree)
-        return known.get(size.attr) == {1}
+        return known
 
     def _asks_for_next(self, counter: ast.expr) -> bool:
         """Is there a `(counter + 1) % n` besides?"""
