@@ -447,6 +447,25 @@ FOUND = {
                 for _ in range(epochs):
                     self.epoch(data)
         """,
+    "numbers that go along with the data count it": """
+        for epoch in range(epochs):
+            for i, (x, y) in zip(range(len(loader)), loader):
+                (criterion(model(x), y) / 4).backward()  # GL203
+                if (i + 1) % 4 == 0:
+                    optimizer.step()
+                    optimizer.zero_grad()
+        """,
+    "a function that a method makes and returns is called for each batch": """
+        class Agent:
+            def build(self, net):
+                one = torch.optim.Adam(net.parameters())
+
+                def train(x, y):
+                    criterion(net(x), y).backward()
+                    one.step()  # GL101
+
+                return train
+        """,
 }
 """What was missed once."""
 

@@ -269,6 +269,9 @@ def _counter(node: ast.For | ast.AsyncFor, walk: Loops) -> tuple[int, bool] | No
         value = walk.eval(given) if given is not None else Constant.of(0)
         start = value.value if isinstance(value, Constant) else None
         return (start, False) if isinstance(start, int) else None
+    if name == "zip" and isinstance(node.target, ast.Tuple) and call.args:
+        first = call.args[0]
+        return (0, False) if is_range(first) and len(getattr(first, "args", ())) < 2 else None
     if name in ("range", "trange") and isinstance(node.target, ast.Name):
         if len(call.args) > 2:
             return None

@@ -84,6 +84,12 @@ class Walk(Frameworks):
         super().__init__(project, module)
         self.known = known
 
+    def call_root(self, function: FunctionDef, node: ast.AST) -> None:
+        """Calls what nobody calls in sight; and what that gives, for each batch, if it trains."""
+        given = self.call_function(function, Arguments(), node, root=True)
+        if isinstance(given, FunctionDef) and self.keeps_cycle(given):
+            self.repeat(given, node, root=True)
+
 
 def roots(project: Project, module: Module) -> Iterator[Root]:
     """All the roots of a file."""
@@ -158,7 +164,7 @@ class _Roots:
         function = FunctionDef(node, self._module, "")
 
         def write() -> None:
-            walk.call_function(function, Arguments(), node, root=True)
+            walk.call_root(function, node)
 
         return self._followed(walk, f"{node.name}()", node, write)
 
@@ -207,7 +213,7 @@ class _Roots:
                     root=True,
                 )
             else:
-                walk.call_function(bound, Arguments(), method.node, root=True)
+                walk.call_root(bound, method.node)
 
         return self._followed(walk, f"{cls.node.name}.{name}()", method.node, write)
 
