@@ -296,12 +296,15 @@ DETACHES = Pattern(
 )
 """Words of small functions that hand tensors on, or keep them."""
 
-CUTS = Pattern(
-    r"\.detach_?\(|no_grad|inference_mode|set_grad_enabled"
-    r"|\([^()\r\n]*[<>=!]=?[^()\r\n]*\)\.(?:float|sum|mean|long|int|to|type)\(",
-    words=(".detach", "no_grad", "inference_mode", "set_grad_enabled", ")."),
-)
+CUTS = Pattern(r"\.detach_?\(", words=(".detach",))
 """Words of functions whose result may have no graph, whatever they are given."""
+
+NO_GRADIENTS = Pattern(
+    r"no_grad|inference_mode|set_grad_enabled"
+    r"|\([^()\r\n]*[<>=!]=?[^()\r\n]*\)\.(?:float|sum|mean|long|int|to|type)\(",
+    words=("no_grad", "inference_mode", "set_grad_enabled", ")."),
+)
+"""Words of functions that compute without gradients, or what has none: `(out > 0).float()`."""
 
 CUTS_IN_PLACE = Pattern(r"\.detach_\(", words=(".detach_(",))
 """Words of functions after which what they were given may have no graph."""

@@ -107,13 +107,12 @@ class Choices(Assignments):
 
     def _unscales_if_enabled(self, node: ast.If) -> bool:
         """`if amp: scaler.unscale_(optimizer)`: otherwise, there is no scale."""
-        if self._steps(node):
-            return False
         for statement in node.body:
             match statement:
                 case ast.Expr(ast.Call(func=ast.Attribute(value=owner, attr="unscale_"))):
                     scaler = self.eval_quietly(owner)
-                    return isinstance(scaler, Scaler) and scaler.is_option
+                    option = isinstance(scaler, Scaler) and scaler.is_option
+                    return option and not self._steps(node)
         return False
 
     def _asks_for_a_rest(self, test: ast.expr, spelled: str) -> bool:

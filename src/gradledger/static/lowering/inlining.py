@@ -34,6 +34,7 @@ from gradledger.static.project import (
     DETACHES,
     DOES,
     HOOKS,
+    NO_GRADIENTS,
     SMALL,
     SPENDS,
     SUPER_CALLS,
@@ -322,10 +323,11 @@ def gives_several(function: ast.AST) -> bool:
 
 def _cuts(function: FunctionDef) -> bool:
     """May its result have no graph, whatever it is given?"""
-    decorators = getattr(function.node, "decorator_list", ())
-    return function.module.says(CUTS, function.node) or any(
-        "no_grad" in name or "inference_mode" in name for name in map(ast.unparse, decorators)
-    )
+    node, module = function.node, function.module
+    if module.says(CUTS, node) or module.says(NO_GRADIENTS, node):
+        return True
+    decorators = map(ast.unparse, getattr(node, "decorator_list", ()))
+    return any("no_grad" in name or "inference_mode" in name for name in decorators)
 
 
 def _is_static(node: ast.AST) -> bool:
