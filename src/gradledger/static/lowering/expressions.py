@@ -24,6 +24,7 @@ from gradledger.static.lowering.values import (
     is_plain,
 )
 from gradledger.static.program import Loop
+from gradledger.static.project import CUTS_IN_PLACE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -116,7 +117,8 @@ class Expressions(Arithmetic):
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Known:
         """All that a comprehension makes, as one."""
         known = self._bind_generators(node.generators)
-        if cuts_each(node.generators[0].target, node.elt):
+        in_place = self.scope.module.says(CUTS_IN_PLACE, node)
+        if in_place and cuts_each(node.generators[0].target, node.elt):
             self.cut(node.generators[0].iter)
         rounds = self.rounds if len(node.generators) == 1 else None
         if known is not None and len(node.generators) == 1:

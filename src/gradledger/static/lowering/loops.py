@@ -28,6 +28,7 @@ from gradledger.static.lowering.values import (
 )
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import Branch, Call, Leave, Program, Try
+from gradledger.static.project import CUTS_IN_PLACE
 
 PIECES = frozenset(["chunk", "split", "tensor_split"])
 """Who cuts a batch into pieces has two or more."""
@@ -41,7 +42,7 @@ class Loops(Rounds):
     def iterating(self, node: ast.For | ast.AsyncFor) -> None:
         """`for`."""
         self.rounds = None
-        if cuts_each(node.target, *node.body):
+        if self.scope.module.says(CUTS_IN_PLACE, node) and cuts_each(node.target, *node.body):
             self.cut(node.iter)
         items = self.items_of(node.iter)
         rounds = self.rounds

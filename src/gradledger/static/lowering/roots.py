@@ -16,7 +16,7 @@ from gradledger.static.lowering.state import MOST_STATEMENTS, TooMuchCode
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Optimizer, Thing
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import NOTHING, Program
-from gradledger.static.project import DEPOSITS, DOES, Module, Project
+from gradledger.static.project import DEPOSITS, DOES, STEPS, Module, Project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +87,9 @@ class Walk(Frameworks):
     def call_root(self, function: FunctionDef, node: ast.AST) -> None:
         """Calls what nobody calls in sight; and what that gives, for each batch, if it trains."""
         given = self.call_function(function, Arguments(), node, root=True)
-        if isinstance(given, FunctionDef) and self.keeps_cycle(given):
+        if isinstance(given, FunctionDef) and all(
+            given.module.says(words, given.node) for words in (DEPOSITS, STEPS)
+        ):
             self.repeat(given, node, root=True)
 
 
