@@ -82,11 +82,9 @@ class Choices(Assignments):
             self.run(node.body)
             return
 
-        outlier = guard or (not counts_rounds(asked) and self._looks_at_a_loss(node.test))
-
         def body(statements: list[ast.stmt]) -> Callable[[], None]:
             def write() -> None:
-                if self._gives_up(statements, guard, outlier):
+                if self._gives_up(statements, node.test, guard, asked):
                     self.excuse(node)
                 self.run(statements)
 
@@ -146,10 +144,13 @@ class Choices(Assignments):
         local = (self.eval_quietly(f) for f in called if isinstance(f, ast.Name))
         return any(isinstance(f, FunctionDef) and self.spends(f) for f in local)
 
-    def _gives_up(self, statements: list[ast.stmt], guard: bool, outlier: bool) -> bool:
+    def _gives_up(
+        self, statements: list[ast.stmt], test: ast.expr, guard: bool, asked: Condition
+    ) -> bool:
         """Does this branch drop gradients, and leave it at that?"""
         leaves = bool(statements) and isinstance(statements[-1], LEAVING)
-        if outlier and leaves:
+        outlier = guard or (leaves and not counts_rounds(asked) and self._looks_at_a_loss(test))
+        if leaves and outlier:
             return True
         drops = any(CLEARS.search(self.scope.module.text(s)) for s in statements)
         return drops and (guard or leaves)

@@ -214,7 +214,7 @@ class Inlining(Expressions):
         surely = made.reach
         if _cuts(function):
             surely = NO_KEYS
-        elif gives_several(function.node):
+        elif self.gives_several(function):
             # Which of them is made of which argument, nobody knows.
             surely = frozenset.intersection(*filter(None, map(reach_of, values)))
         return replace(made, reach=surely, maybe=made.maybe | (made.reach - surely))
@@ -225,6 +225,16 @@ class Inlining(Expressions):
             held = self.store.get(f"{owner}.{name}", Thing(f"{owner}.{name}"))
             if isinstance(held, Thing) and held.key and not held.plain:
                 self.emit(Renews(self.at(node), frozenset({held.key})))
+
+    def gives_several(self, function: FunctionDef) -> bool:
+        """Does it return more than one thing?"""
+        known = self.known.several.get(id(function.node))
+        if known is None:
+            inside = ast.walk(function.node)
+            returned = (inner.value for inner in inside if isinstance(inner, ast.Return))
+            known = any(isinstance(value, ast.Tuple | ast.List | ast.Dict) for value in returned)
+            self.known.several[id(function.node)] = known
+        return known
 
     def is_interesting(self, function: FunctionDef) -> bool:
         """Does it do anything to gradients, by itself or by what it calls?"""
@@ -313,12 +323,6 @@ class Inlining(Expressions):
                 if function and owner.module.says(DOES, statement):
                     return self.method(cls, statement.name)  # type: ignore[attr-defined]
         return self.method(cls, "__init__")
-
-
-def gives_several(function: ast.AST) -> bool:
-    """Does it return more than one thing?"""
-    returned = (inner.value for inner in ast.walk(function) if isinstance(inner, ast.Return))
-    return any(isinstance(value, ast.Tuple | ast.List | ast.Dict) for value in returned)
 
 
 def _cuts(function: FunctionDef) -> bool:

@@ -20,6 +20,7 @@ class Knowledge:
         self.spelled: dict[int, str] = {}
         """Conditions, as `ast.unparse` writes them."""
         self.dividing: dict[int, frozenset[str]] = {}
+        self.several: dict[int, bool] = {}
         self.settings: dict[int, dict[str, set[object]]] = {}
         """By module, the names of sizes that its data is a multiple of."""
         self.impure: dict[int, bool] = {}

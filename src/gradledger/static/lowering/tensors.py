@@ -13,7 +13,7 @@ from gradledger.static.lowering.effects import (
 )
 from gradledger.static.lowering.expressions import LABELLED
 from gradledger.static.lowering.gradients import GradientCalls
-from gradledger.static.lowering.inlining import Arguments, gives_several
+from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.values import (
     NO_KEYS,
     PLAIN,
@@ -182,7 +182,7 @@ class TensorCalls(GradientCalls):
         self.watch_strangers(thing.key, thing, arguments, node)
         model = self.is_model(thing.key) or thing.built.startswith("torch.nn.")
         made = self.computed(thing, *arguments.values(), sure=False)
-        if made.reach and thing.cls is not None and forward and gives_several(forward.node):
+        if made.reach and thing.cls is not None and forward and self.gives_several(forward):
             surely = frozenset.intersection(*filter(None, map(reach_of, arguments.values())))
             made = replace(made, reach=surely, maybe=made.maybe | (made.reach - surely))
         if thing.cls is None and self._has_optimizers(thing):

@@ -97,7 +97,8 @@ class Windows(Calls):
             case _:
                 return False
         module = self.scope.module
-        said = self._settings(module).get(name, set())
+        is_set = re.search(rf"\b{name}[\"']?\s*[:=]", module.source)
+        said = self._settings(module).get(name, set()) if is_set else set()
         if not said:
             beside = map(self._settings, self.project.settings_beside(module, name))
             said = set().union(*(known.get(name, ()) for known in beside))
