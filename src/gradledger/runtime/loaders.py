@@ -27,9 +27,9 @@ class Loaders:
         self._backwards = backwards
         self._fetching = threading.local()
         self._going: dict[int, Going] = {}
-        self._drawn_by: tuple[CodeType | None, int] = (None, 0)
-        self._event: Batch
-        """The latest batch, and the instruction that drew it if that is the user's own."""
+        self._latest: tuple[CodeType, int, Batch] | None = None
+        """The latest batch that an instruction of the user's own drew, and which. One value, for
+        threads draw at the same time."""
 
     def watch(self, patches: Patches) -> None:
         """Audit all loaders until the patches are closed."""
@@ -94,16 +94,23 @@ class Loaders:
         else:
             going.drawn += 1
         # The same instruction as last time is quicker to know again than to look up.
-        code, instruction = self._drawn_by
-        if frame is None or frame.f_code is not code or frame.f_lasti != instruction:
-            self._event = self._new_event(frame)
-        self.journal.post(self._event)
+        latest = self._latest
+        if (
+            latest is not None
+            and frame is not None
+            and frame.f_code is latest[0]
+            and frame.f_lasti == latest[1]
+        ):
+            self.journal.post(latest[2])
+        else:
+            self.journal.post(self._new_event(frame))
 
     def _new_event(self, frame: FrameType | None) -> Batch:
         journal = self.journal
-        by_user = frame is not None and journal.places.is_users(frame.f_code)
-        self._drawn_by = (frame.f_code, frame.f_lasti) if frame and by_user else (None, 0)
-        return journal.made(Batch, journal.arrive(frame))
+        event = journal.made(Batch, journal.arrive(frame))
+        if frame is not None and journal.places.is_users(frame.f_code):
+            self._latest = frame.f_code, frame.f_lasti, event
+        return event
 
     def _begun(self, batches: Iterator[Any]) -> None:
         """The first batch of an iterator: another that had no more to give has ended by now."""
