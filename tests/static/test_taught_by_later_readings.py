@@ -5,7 +5,20 @@ What the line is for was not seen once; docs/public-code.md tells of the reading
 
 from __future__ import annotations
 
-from tests.static.programs import ONE_NET, check, correct, each, faulty, finds, shown
+from pathlib import Path
+
+import pytest
+
+from tests.static.programs import (
+    ONE_NET,
+    check,
+    check_file,
+    correct,
+    each,
+    faulty,
+    finds,
+    shown,
+)
 
 WINDOWS = {
     "windows of one micro-batch are always full": """
@@ -502,3 +515,27 @@ def fit(model, optimizer, criterion, loader):
 """
     assert shown(check(program)) == {("GL101", 6)}
     assert not check("import mxnet" + program).findings
+
+
+@pytest.mark.parametrize("imported", [True, False])
+@pytest.mark.parametrize("window", [1, 4])
+def test_a_file_beside_says_how_large_windows_are(
+    tmp_path: Path, window: int, imported: bool
+) -> None:
+    (tmp_path / "config.py").write_text(f'CONFIG = {{"window": {window}}}\nseed = 3\n')
+    engine = tmp_path / "engine.py"
+    first = "from config import seed\n\ntorch.manual_seed(seed)" if imported else ""
+    engine.write_text(f"""
+import torch
+{first}
+
+def fit(net, one, data, epochs, config):
+    for epoch in range(epochs):
+        for i, (x, y) in enumerate(data):
+            (net(x, y).mean() / config["window"]).backward()
+            if (i + 1) % config["window"] == 0:
+                one.step()
+                one.zero_grad()
+""")
+    found = {rule for rule, _ in shown(check_file(engine))}
+    assert found == (set() if window == 1 else {"GL203"})

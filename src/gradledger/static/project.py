@@ -138,6 +138,8 @@ class Project:
     def __init__(self, roots: tuple[str, ...] = ()) -> None:
         self._roots = tuple(map(os.path.abspath, roots))
         self._modules: dict[str, Module | None] = {}
+        self._beside: dict[str, Module | None] = {}
+        """Files that were read for what they set."""
         self._asked: set[str] = set()
         self._left = MOST_READ
         self._imported: dict[tuple[str, str, int], Module | None] = {}
@@ -185,9 +187,15 @@ class Project:
         folder = os.path.dirname(os.path.abspath(module.path))
         for place in (folder, os.path.dirname(folder)):
             for stem in SETTINGS:
-                beside = self._at(os.path.join(place, f"{stem}.py"), matters=name.encode())
-                if beside is not None and name in beside.source:
-                    yield beside
+                path = os.path.join(place, f"{stem}.py")
+                self._asked.add(path)
+                data = _read(path)
+                # Not `_at`: what says nothing of gradients may still say this.
+                if data is not None and name.encode() in data:
+                    beside = self._beside.get(path) or self._parsed(path, data)
+                    self._beside[path] = beside
+                    if beside is not None:
+                        yield beside
 
     def dependencies(self) -> tuple[str, ...]:
         """Files that were asked for since this was last called, whether they were there or not."""
@@ -195,12 +203,10 @@ class Project:
         self._asked.clear()
         return asked
 
-    def _at(self, path: str, *, matters: bytes = b"") -> Module | None:
+    def _at(self, path: str) -> Module | None:
         self._asked.add(path)
         if path not in self._modules:
-            data = _contents(path, matters)
-            if data is None and matters:
-                return None  # to others, it may matter
+            data = _contents(path)
             if data is None:
                 self._modules[path] = None
             elif not self._left:
@@ -218,17 +224,20 @@ class Project:
         return None if isinstance(tree, Trouble) else Module(source, tree)
 
 
-def _contents(path: str, matters: bytes = b"") -> bytes | None:
-    """The bytes of a file that can matter to somebody who imports it; None for any other."""
+def _read(path: str) -> bytes | None:
     try:
         with open(path, "rb") as file:
-            data = file.read()
+            return file.read()
     except OSError:
         return None
-    if matters:
-        return data if matters in data else None
+
+
+def _contents(path: str) -> bytes | None:
+    """The bytes of a file that can matter to somebody who imports it; None for any other."""
+    data = _read(path)
     names = os.path.basename(path) == "__init__.py"
-    return data if names or any(word in data for word in MATTERS) else None
+    matters = data is not None and (names or any(word in data for word in MATTERS))
+    return data if matters else None
 
 
 def _candidates(folder: str, module: str, level: int, roots: tuple[str, ...]) -> Iterator[str]:
