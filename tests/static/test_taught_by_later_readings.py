@@ -437,6 +437,78 @@ SILENT = {
                     criterion(model(x), y).backward()
                     one.step()
         """,
+    "a scheduler by that name alone is no optimizer either": """
+        from lib.optim import Scheduler
+
+        later = Scheduler(optimizer, 100)
+        for x, y in loader:
+            criterion(model(x), y).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            later.step()
+        """,
+    "an optimizer that a function made for itself is gone": """
+        import models
+
+        def fit(net, data):
+            one = torch.optim.SGD(net.parameters(), lr=0.1)
+            for x, y in data:
+                one.zero_grad()
+                criterion(net(x), y).backward()
+                one.step()
+
+        def main():
+            net = models.resnet()
+            fit(net, loader)
+            net.head = nn.Linear(8, 3)
+            fit(net, loader)
+        """,
+    "where there was no layer, none is replaced": """
+        import models
+
+        def main(data):
+            net = models.alexnet()
+            net.head = None
+            one = torch.optim.SGD(net.parameters(), lr=0.1)
+            net.head = nn.Linear(8, 3)
+            for x, y in data:
+                one.zero_grad()
+                criterion(net(x), y).backward()
+                one.step()
+        """,
+    "a function inside of a function spends what is left": """
+        def fit(net, one, window):
+            def update():
+                one.step()
+                one.zero_grad()
+
+            for epoch in range(epochs):
+                pending = 0
+                for x, y in loader:
+                    (criterion(net(x), y) / window).backward()
+                    pending += 1
+                    if pending == window:
+                        update()
+                        pending = 0
+                if pending:
+                    update()
+        """,
+    "of several results of a module, each is made of some of what it was given": """
+        class Means(nn.Module):
+            def forward(self, first, second):
+                return first.mean(), second.mean()
+
+        left, right, means = nn.Linear(8, 3), nn.Linear(8, 3), Means()
+        ours, theirs = torch.optim.Adam(left.parameters()), torch.optim.Adam(right.parameters())
+        for x, y in loader:
+            one, other = means(left(x), right(x))
+            ours.zero_grad()
+            one.backward()
+            ours.step()
+            theirs.zero_grad()
+            other.backward()
+            theirs.step()
+        """,
 }
 """Right, and without a twin."""
 
@@ -459,6 +531,15 @@ FOUND = {
             def fit(self, data):
                 for _ in range(epochs):
                     self.epoch(data)
+        """,
+    "the norm of scaled gradients, by hand": """
+        scaler = torch.amp.GradScaler("cuda")
+        for x, y in loader:
+            optimizer.zero_grad()
+            scaler.scale(criterion(model(x), y)).backward()
+            print(sum([w.grad.norm() for w in model.parameters()]))  # GL401
+            scaler.step(optimizer)
+            scaler.update()
         """,
     "numbers that go along with the data count it": """
         for epoch in range(epochs):
