@@ -463,6 +463,15 @@ SILENT = {
             net.head = nn.Linear(8, 3)
             fit(net, loader)
         """,
+    "numbers that go along with the data may cut it to whole windows": """
+        usable = len(loader) - len(loader) % 4
+        for epoch in range(epochs):
+            for i, (x, y) in zip(range(usable), loader):
+                (criterion(model(x), y) / 4).backward()
+                if i % 4 == 3:
+                    optimizer.step()
+                    optimizer.zero_grad()
+        """,
     "where there was no layer, none is replaced": """
         import models
 

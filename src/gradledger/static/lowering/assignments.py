@@ -85,8 +85,6 @@ class Assignments(Conditions):
                 self.freeze(owner.keys, value)
             elif isinstance(owner, Thing) and owner.key:
                 self._set_requires_grad(owner, target.value, value)
-            elif isinstance(owner, Thing) and value == Constant.of(True):
-                self.to_leaf(owner, target.value)
             return
         if isinstance(value, Thing) and _finds_places(target, node):
             value = Items((value, PLAIN))

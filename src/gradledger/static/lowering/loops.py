@@ -271,8 +271,9 @@ def _counter(node: ast.For | ast.AsyncFor, walk: Loops) -> tuple[int, bool] | No
         start = value.value if isinstance(value, Constant) else None
         return (start, False) if isinstance(start, int) else None
     if name == "zip" and isinstance(node.target, ast.Tuple) and call.args:
-        first = call.args[0]
-        return (0, False) if is_range(first) and len(getattr(first, "args", ())) < 2 else None
+        # With another bound, it says how much of the data there is to be.
+        counts_all = ast.unparse(call.args[0]).startswith(("range(len(", "count()"))
+        return (0, False) if counts_all else None
     if name in ("range", "trange") and isinstance(node.target, ast.Name):
         if len(call.args) > 2:
             return None

@@ -185,10 +185,7 @@ class TensorCalls(GradientCalls):
         if made.reach and thing.cls is not None and forward and self.gives_several(forward):
             surely = frozenset.intersection(*filter(None, map(reach_of, arguments.values())))
             made = replace(made, reach=surely, maybe=made.maybe | (made.reach - surely))
-        if thing.cls is None and self._has_optimizers(thing):
-            # Whoever trains a part by itself takes turns: what it differentiates is a guess.
-            made = replace(made, reach=NO_KEYS, maybe=made.maybe | made.reach)
-        elif not made.plain:
+        if not made.plain:
             reach = made.reach | reach_of(thing)
             made = replace(made, reach=reach, maybe=made.maybe - reach)
         if thing.cls is not None and not made.plain:
@@ -219,13 +216,6 @@ class TensorCalls(GradientCalls):
             local=bool(self.local),
             depth=min(depths, default=len(self.loops)),
             built=LABELLED if _labelled(node) and model else "",
-        )
-
-    def _has_optimizers(self, thing: Thing) -> bool:
-        """Are there optimizers among its attributes?"""
-        inside = f"{thing.key}."
-        return bool(thing.key) and any(
-            optimizer.key.startswith(inside) for optimizer in self.optimizers.values()
         )
 
     def _losses_of(
