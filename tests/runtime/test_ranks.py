@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
@@ -160,6 +161,27 @@ def test_the_first_rank_that_lives_speaks(tmp_path: Path) -> None:
     assert [rank.speaks() for rank in ranks[1:]] == [True, False]
     gone(tmp_path, 1)
     assert ranks[2].speaks()
+
+
+def test_a_rank_speaks_when_the_one_before_it_ends_a_moment_later(tmp_path: Path) -> None:
+    first, second = Ranks(0, 2, "launch"), Ranks(1, 2, "launch")
+    first.arrive()
+    second.arrive()
+    ending = Timer(0.2, gone, (tmp_path, 0))
+    ending.start()
+    assert not second.speaks()
+    assert second.speaks(patience=600)
+    ending.join()
+
+
+def test_a_rank_waits_no_longer_when_the_verdict_is_out() -> None:
+    first, second = Ranks(0, 2, "launch"), Ranks(1, 2, "launch")
+    first.arrive()
+    second.arrive()
+    speaking = Timer(0.2, first.gather, (0,))
+    speaking.start()
+    assert not second.speaks(patience=600)
+    speaking.join()
 
 
 def test_nobody_speaks_when_the_verdict_is_out_or_is_another_machines() -> None:

@@ -15,7 +15,7 @@ from gradledger.errors import GradledgerError
 from gradledger.ledger.verdict import Verdict
 from gradledger.recording.paths import rank_path
 from gradledger.rules.ranks import Testimony, merged
-from gradledger.runtime.ranks import HASTE, PATIENCE, Ranks
+from gradledger.runtime.ranks import HASTE, HESITATION, PATIENCE, Ranks
 from gradledger.runtime.termination import Terminated
 
 if TYPE_CHECKING:
@@ -136,8 +136,8 @@ class Auditing:
             verdict, fingerprints = self._audit.verdict(self._subject), self._audit.fingerprints
         if self._ranks is not None and self._audit is not None:
             testimony = Testimony(verdict, fingerprints, _end(error))
-            if not self._ranks.speaks():
-                self._ranks.leave(testimony)
+            self._ranks.leave(testimony)
+            if not self._ranks.speaks(0 if error is None else HESITATION):
                 return None
             patience = PATIENCE if error is None else HASTE
             others = self._ranks.gather(patience)

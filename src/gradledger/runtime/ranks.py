@@ -21,6 +21,9 @@ PATIENCE = 60.0
 """Seconds that rank 0 waits for the others, once it is done itself."""
 HASTE = 5.0
 """The same for a rank that died: others may wait for it, and torchrun soon ends them all."""
+HESITATION = 0.5
+"""Seconds in which a rank that died sees who died before it: a connection is closed a moment before
+the process is gone that had it."""
 
 
 class Ranks:
@@ -65,12 +68,21 @@ class Ranks:
         with contextlib.suppress(FileNotFoundError):  # the verdict is out, and the folder gone
             self._write(f"{self.rank}.json", encoded(testimony))
 
-    def speaks(self) -> bool:
-        """Is the verdict this rank's? It is rank 0's, or the next one's that has survived it."""
+    def speaks(self, patience: float = 0.0) -> bool:
+        """Is the verdict this rank's? It is rank 0's, or the next one's that has survived it.
+
+        For so long it is waited for those before it to end.
+        """
         if self.rank == 0:
             return True
-        here = (self._folder / "0.pid").exists()  # else on another machine, or done
-        return here and not any(map(self._lives, range(self.rank)))
+        deadline = monotonic() + patience
+        while (self._folder / "0.pid").exists():  # else on another machine, or done
+            if not any(map(self._lives, range(self.rank))):
+                return True
+            if monotonic() > deadline:
+                break
+            sleep(0.02)
+        return False
 
     def gather(self, patience: float = PATIENCE) -> dict[int, Testimony]:
         """What the other ranks have to say; what they have noted, where they died or go on.
