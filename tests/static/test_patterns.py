@@ -53,7 +53,7 @@ def test_by_its_words_a_pattern_is_found_on_the_same_lines(
     line = st.tuples(around, said, around).map("".join)
     text = end.join(data.draw(st.lists(line, max_size=6)))
     lines = lines_of(text)
-    by_words, by_pattern = Words(text, lines), Words(text, lines)
+    by_words, by_pattern = Words(lines), Words(lines)
     without = Pattern(pattern.pattern, pattern.flags)
     for n in range(1, len(lines) + 1):
         assert by_words.match(pattern, n, n) == by_pattern.match(without, n, n)

@@ -53,7 +53,22 @@ def test_what_weighs_most_is_begun_first() -> None:
         found = spread(range(9), lambda n: n, jobs=1, at_once=2, weigh=weights.__getitem__)
         print([n for n, _ in found])
     """)
-        == "[2, 3, 4, 5, 6, 7, 8, 0, 1]"
+        == "[5, 3, 4, 2, 6, 7, 8, 0, 1]"
+    )
+
+
+def test_what_weighs_much_goes_alone() -> None:
+    assert (
+        said("""
+        tasks = []
+        def work(n):
+            tasks.append(n)
+            return len(tasks)
+        weights = [1, 1, 1, 90, 1, 1, 1, 1]
+        found = spread(range(8), work, jobs=8, at_once=4, weigh=weights.__getitem__)
+        print(sorted(found))
+    """)
+        == "[(0, 1), (1, 2), (2, 3), (3, 1), (4, 1), (5, 2), (6, 3), (7, 4)]"
     )
 
 

@@ -133,7 +133,7 @@ from gradledger.ledger import Finding, Place
 from gradledger.static.running import file_work, one_file, running
 from gradledger.static.checked import Checked
 from gradledger.static.running.running import check_paths
-file_work._BYTES_THAT_PAY = file_work._LOOKS_THAT_PAY = 0
+file_work._WORK_THAT_PAYS = file_work._LOOKS_THAT_PAY = 0
 parent = os.getpid()
 
 def check_source(source, project):

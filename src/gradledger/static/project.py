@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from gradledger.static.patterns import Pattern
 from gradledger.static.reading import sources
 from gradledger.static.reading.sources import Source, Trouble
-from gradledger.static.words import Calls, Words, lines_of
+from gradledger.static.words import Calls, Words, lines_of, without_docstrings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Module:
         self.tree = tree
         self.source = source.text
         self.lines = lines_of(source.text)
-        self._words = Words(source.text, self.lines)
+        self._words = Words(without_docstrings(tree, self.lines))
         self._calls: dict[ast.AST, Calls] = {}
         self._methods: dict[ast.ClassDef, dict[str, Function]] = {}
         self.uses: Uses | None = None
@@ -323,8 +323,8 @@ SMALL = 16
 
 SUPER_CALLS = Pattern(r"super\([^)]*\)\.(\w+)\(")
 DEPOSITS = Pattern(
-    r"(?<!def )\b(?:manual_)?backward\(|accumulate_grad|gradient_accumulation",
-    words=("backward(", "accumulate_grad", "gradient_accumulation"),
+    r"(?<!def )\b(?:manual_)?backward\(|accumulate_grad_|gradient_accumulation",
+    words=("backward(", "accumulate_grad_", "gradient_accumulation"),
 )
 """Words without which a function makes no deposit. To define a backward is not to call one."""
 
@@ -337,7 +337,7 @@ HOOKS = Pattern(r"\.register_(full_)?(backward_)?hook\(", words=("register_",))
 
 SPENDS = Pattern(
     r"\.step\(|_step\("
-    r"|\.grad\.\w|\.grad *[-+*/]|[-+*/] *[\w.\[\]]+\.grad\b"
+    r"|(?<!autograd)\.grad(?:\.\w| *[-+*/])|[-+*/] *[\w.\[\]]+\.grad\b"
     r"|(?:sub|add|mul|div|lerp|copy)\w*\([^\r\n]*\.grad\b|= *[\w.\[\]]+\.grad *(?:#|$)",
     re.MULTILINE,
     words=(".step(", ".grad", "_step("),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
@@ -17,11 +18,11 @@ Calls = tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
 
 
 class Words:
-    """What patterns match, by line."""
+    """What patterns match, by line. What comments say is not done."""
 
-    def __init__(self, text: str, lines: list[str]) -> None:
-        self._text = text
+    def __init__(self, lines: list[str]) -> None:
         self._lines = lines
+        self._text = "\n".join(lines)
         self._starts: list[int] | None = None
         self._matched: dict[Pattern, list[int]] = {}
         self._having: dict[str, list[int]] = {}
@@ -39,7 +40,10 @@ class Words:
         if not pattern.words:
             return [self._line(match.start()) for match in pattern.finditer(self._text)]
         having = {line for word in pattern.words for line in self._lines_having(word)}
-        return [line for line in sorted(having) if pattern.search(self._lines[line - 1])]
+        return [line for line in sorted(having) if self._in_code(pattern, self._lines[line - 1])]
+
+    def _in_code(self, pattern: Pattern, line: str) -> bool:
+        return pattern.search(line) is not None and not line.lstrip().startswith("#")
 
     def _lines_having(self, word: str) -> list[int]:
         known = self._having.get(word)
@@ -71,9 +75,27 @@ class Words:
         return bisect_right(self._starts, at)
 
     def _line_starts(self) -> list[int]:
-        if "\r" not in self._text:
-            return list(accumulate((len(line) + 1 for line in self._lines[:-1]), initial=0))
-        return [0, *(match.end() for match in LINE_ENDS.finditer(self._text))]
+        return list(accumulate((len(line) + 1 for line in self._lines[:-1]), initial=0))
+
+
+def without_docstrings(tree: ast.Module, lines: list[str]) -> list[str]:
+    """The lines, empty where a docstring stands."""
+    code = list(lines)
+    left: list[ast.AST] = [tree]
+    while left:
+        body = getattr(left.pop(), "body", ())
+        left += [node for node in body if isinstance(node, _DEFINITIONS)]
+        match body:
+            case [ast.Expr(ast.Constant(str())) as said, *_]:
+                first, last = said.lineno, said.end_lineno or said.lineno
+                before = lines[first - 1][: said.col_offset]
+                after = body[1].lineno if len(body) > 1 else last + 1
+                if not before.strip() and after > last:
+                    code[first - 1 : last] = [""] * (last - first + 1)
+    return code
+
+
+_DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.If | ast.Try
 
 
 def says(text: str, pattern: Pattern) -> bool:

@@ -21,3 +21,12 @@ def relevant(data: bytes) -> bool:
         any(word in data and any(call in data for call in calls) for word, calls in _CALLS)
         and any(name in data for name in _FRAMEWORKS)
     )
+
+
+def effort(data: bytes) -> int:
+    """About how much work a relevant file is, in bytes that are only read: training is followed."""
+    deposits, spends = (any(call in data for call in calls) for _, calls in _CALLS)
+    return len(data) + (_TRAINING if deposits and spends else 0)
+
+
+_TRAINING = 40_000

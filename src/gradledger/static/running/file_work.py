@@ -6,7 +6,7 @@ import contextlib
 import gc
 
 from gradledger.ledger.values import Value
-from gradledger.static.reading.relevance import relevant
+from gradledger.static.reading.relevance import effort, relevant
 from gradledger.static.reading.sources import Trouble, read_bytes
 from gradledger.static.running.results import IRRELEVANT, Result
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _LOOKS_THAT_PAY = 500
 """Looking at fewer files takes no longer than starting a process."""
-_BYTES_THAT_PAY = 50_000
+_WORK_THAT_PAYS = 50_000
 """Checking less takes no longer than starting a process."""
 _MOST_TO_REMEMBER = 8_000_000
 """Bytes of source. Their trees are some thirty times as large."""
@@ -59,7 +59,7 @@ class FileWork:
     def done(self, items: Sequence[int], *, jobs: int) -> Iterator[tuple[int, Done]]:
         """Does these, in up to so many processes: a look at each first, then those that need it."""
         left: dict[int, int] = {}
-        """The size of each."""
+        """The work that each is."""
         pays = len(items) >= _LOOKS_THAT_PAY
         for index, seen in self._each(items, self._look, jobs=jobs if pays else 1):
             if not isinstance(seen, int):
@@ -72,7 +72,7 @@ class FileWork:
             return
         import gradledger.static.running.one_file  # noqa: F401 - before the processes part, once for all
 
-        pays = sum(left.values()) >= _BYTES_THAT_PAY
+        pays = sum(left.values()) >= _WORK_THAT_PAYS
         checks = self._each(
             sorted(left), self._check, jobs=jobs if pays else 1, weigh=left.__getitem__
         )
@@ -84,13 +84,13 @@ class FileWork:
                 yield index, done
 
     def _look(self, index: int) -> int | Done:
-        """The size of a file that must be checked, or nothing in it, or what is wrong with it."""
+        """The work that a file is, or that nothing is in it, or what is wrong with it."""
         path = self.files[index]
         data = read_bytes(path)
         if isinstance(data, Trouble):
             return Done(Result(troubles=(data,)))
         if relevant(data):
-            return len(data)
+            return effort(data)
         if path not in self.named:
             return _NOTHING_IN_IT
         from gradledger.static.running.one_file import broken

@@ -47,13 +47,13 @@ def spread(
 ) -> Iterator[tuple[int, Any]]:
     """Each item with what `work` makes of it in one of `jobs` processes, as they get ready.
 
-    Answers are made of lists, texts and numbers. A process takes `at_once` neighbours at a time;
-    when it dies, those are done again one by one, so that only the one that killed it is lost.
-    What weighs most is begun first, so that nobody waits for it at the end.
+    Answers are made of lists, texts and numbers. A process takes up to `at_once` neighbours at a
+    time; when it dies, those are done again one by one, so that only the one that killed it is
+    lost. What weighs most is begun first, so that nobody waits for it at the end.
     Ending the iterator ends all processes.
     """
     team = _Team(work)
-    waiting = [items[n : n + at_once] for n in range(0, len(items), at_once)][::-1]
+    waiting = _lots(items, at_once, weigh)[::-1]
     waiting.sort(key=lambda task: sum(map(weigh, task)))
     try:
         while waiting or team.busy:
@@ -71,6 +71,20 @@ def spread(
                     waiting += [[item] for item in reversed(task)]
     finally:
         team.end()
+
+
+def _lots(items: Sequence[int], at_once: int, weigh: Callable[[int], int]) -> list[Sequence[int]]:
+    """Neighbours together, but not so many that they weigh more than most: `at_once` on average."""
+    most = sum(map(weigh, items)) * at_once / max(len(items), 1)
+    lots: list[list[int]] = []
+    weight = most
+    for item in items:
+        weight += weigh(item)
+        if weight > most or len(lots[-1]) == at_once:
+            lots.append([])
+            weight = weigh(item)
+        lots[-1].append(item)
+    return list(lots)
 
 
 class _Worker:
