@@ -20,6 +20,7 @@ SEEN = frozenset(rule.code for rule in CATALOGUE if rule.seen_by.by_check)
 
 TOO_DEEP = "it is nested too deeply"
 TOO_MANY = "there are too many paths through it"
+IN_PART = "of its many paths, only deposits, steps and clears were followed"
 
 MOST_VISITS = 40_000
 MOST_OUTCOMES = 2_000
@@ -93,7 +94,9 @@ def _judged(root: Root, most: int) -> tuple[tuple[Finding, ...], str | None]:
             findings = _findings(less, binding.options, most)
         except TooManyPaths:
             return (), TOO_MANY
-    why = root.unknown[0][1] if root.unknown else ""
+        why = IN_PART
+    else:
+        why = root.unknown[0][1] if root.unknown else ""
     findings = tuple(finding for finding in findings if finding.rule in SEEN)
     if findings:
         from gradledger.static.grounds import Grounds

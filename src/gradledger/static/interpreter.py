@@ -54,7 +54,7 @@ INSIDE = ("break", "continue")
 IDLE = (Batch, Read)
 """Going on to other data, or looking at what is there: a round of that alone is none."""
 
-ABSENT = frozenset({"GL202", "GL501", "GL503", "GL504"})
+ABSENT = frozenset({"GL202", "GL204", "GL501", "GL503", "GL504"})
 """Rules about something that did not happen: with an option, it may have happened elsewhere."""
 
 Visit = tuple[str | int, ...]

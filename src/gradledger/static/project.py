@@ -32,6 +32,7 @@ MATTERS = (
     b"cross_entropy",
     b"Loss(",
     b"detach",
+    b"Meter",
 )
 """Words without which a file is of no use to somebody who imports it."""
 

@@ -13,12 +13,14 @@ from gradledger.static.lowering.effects import (
     Clears,
     Edits,
     Reads,
+    Renews,
     Replaces,
 )
-from gradledger.static.lowering.expressions import named_by
+from gradledger.static.lowering.expressions import LABELLED, named_by
 from gradledger.static.lowering.facts import has_parameters
 from gradledger.static.lowering.roles import backwarded
 from gradledger.static.lowering.values import (
+    NO_KEYS,
     NONE,
     PLAIN,
     UNKNOWN,
@@ -33,12 +35,17 @@ from gradledger.static.lowering.values import (
     is_plain,
     kept_in,
 )
-from gradledger.static.lowering.weights import operator_of
+from gradledger.static.lowering.weights import MEAN, operator_of
 from gradledger.static.lowering.windows import is_remainder
+from gradledger.static.patterns import Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
+
+COUNTS = Pattern(r"(?:\b|_)(?:ids?|id[xs]|ind(?:ex(?:es)?|ices)|masks?|len(?:s|gths?)?)(?:_|\b)")
+"""Names of whole numbers, one of several things that a call gives: these have no gradients."""
+OF_MODELS = frozenset({"parameters", "named_parameters", "zero_grad"})
 
 
 class Assignments(Conditions):
@@ -172,10 +179,16 @@ class Assignments(Conditions):
             if gone and self.loops:
                 self.release(gone, target)
         short = shown.rpartition(".")[2]
+        if isinstance(value, Thing) and value.plain and self.uses().of(short) & OF_MODELS:
+            value = UNKNOWN  # no data, though it is made of nothing but data
         known = isinstance(value, Thing) and bool(value.reach or value.maybe)
         if known and short in self.backwarded():
             value = replace(value, sure=True)
-        self.bind(full, value, target, shown)
+        bound = self.bind(full, value, target, shown)
+        if self.loops and isinstance(bound, Thing) and self.uses().role(short) == "optimizer":
+            # One that is made out of sight, or several: others in each round.
+            for name in (shown, f"{shown}[*]"):
+                self.emit(Renews(self.at(target), optimizer=name))
 
     def _another_is_made(self, target: ast.expr) -> bool:
         """Does the file hand its parameters over a second time, those that there are then?"""
@@ -245,12 +258,16 @@ class Assignments(Conditions):
             for target, item in zip(targets, value.values, strict=True):
                 self.assign(target, item)
             return
-        for target in targets:
+        for place, target in enumerate(targets):
             part = value
             if isinstance(value, Items):
                 part = PLAIN if is_plain(value) else UNKNOWN
             elif isinstance(value, Thing):
                 part = value if value.plain else replace(value, key="", leaf=False)
+                if value.built == LABELLED and not place:
+                    part = replace(part, weight=MEAN)
+                if COUNTS.search(ast.unparse(target)):
+                    part = replace(part, reach=NO_KEYS, maybe=part.maybe | part.reach)
             elif isinstance(value, Count):
                 part = PLAIN
             self.assign(target, part)

@@ -51,7 +51,8 @@ class Calls(OutsideCalls):
                 if self.only_steps(callee):
                     name = callee.node.name
                     return self._optimizer(name, name, arguments, node)
-                return self.instantiate(callee, arguments, node)
+                schedule = self.schedule_of(callee, arguments, node)
+                return schedule or self.instantiate(callee, arguments, node)
             case Thing():
                 return self._call_thing(callee, node)
             case Parameters() | Gradients() | Imported():

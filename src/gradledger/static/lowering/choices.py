@@ -99,8 +99,10 @@ class Choices(Assignments):
             else:
                 then = sequence([excuse, then])
         then, orelse = _without_strange_schedules(then, orelse)
-        if not holds(then, Spends) and _compares_numbers(node.test):
-            self.deferred |= {e.at for e in events_in(then) if isinstance(e, Schedule)}
+        if _compares_numbers(node.test):
+            for way in (then, orelse):
+                if not holds(way, Spends):
+                    self.deferred |= {e.at for e in events_in(way) if isinstance(e, Schedule)}
         self.out.append(chosen(asked, then, orelse))
 
     def _unscales_if_enabled(self, node: ast.If) -> bool:

@@ -23,6 +23,7 @@ from gradledger.static.lowering.values import (
     Thing,
     is_plain,
 )
+from gradledger.static.lowering.weights import MEAN
 from gradledger.static.program import Loop
 from gradledger.static.project import CUTS_IN_PLACE
 
@@ -91,7 +92,9 @@ class Expressions(Arithmetic):
         if base.plain:
             shape = sliced(base.shape, node.slice, index)
             return Thing(plain=True, shape=shape) if shape else PLAIN
-        return replace(base, key=key, leaf=False, cls=None, built="", kept=base.kept)
+        # What transformers' models give first is the loss.
+        weight = MEAN if base.built == LABELLED and index == Constant.of(0) else base.weight
+        return replace(base, key=key, leaf=False, cls=None, built="", weight=weight)
 
     def listed(self, node: ast.List | ast.Tuple | ast.Set) -> Known:
         """A list, a tuple or a set."""

@@ -11,6 +11,7 @@ from gradledger.static.lowering.blocks import acts
 from gradledger.static.lowering.effects import HandsOver, Renews
 from gradledger.static.lowering.expressions import Expressions
 from gradledger.static.lowering.joining import join
+from gradledger.static.lowering.knowledge import Callee
 from gradledger.static.lowering.state import DEEPEST, Scope
 from gradledger.static.lowering.values import (
     NO_KEYS,
@@ -188,6 +189,8 @@ class Inlining(Expressions):
         self._scope_count += 1
         thing = Thing(f"{cls.node.name}#{self._scope_count}", cls=cls)
         self.store[thing.key] = thing
+        if self.loops or self.reached:  # what others got so far is none of its business
+            self.emit(Renews(self.at(node), frozenset({thing.key})))
         init = self.method(cls, "__init__")
         if init is not None:
             # What a plain object keeps of what it is given is the same thing by another name.
@@ -255,16 +258,20 @@ class Inlining(Expressions):
         )
 
     def _reaches(
-        self, function: FunctionDef, known: dict[int, bool], is_it: Callable[[FunctionDef], bool]
+        self,
+        function: FunctionDef,
+        known: dict[Callee, bool],
+        is_it: Callable[[FunctionDef], bool],
     ) -> bool:
         """Is it so of the function's text, or of that of a function that it calls?"""
-        answer = known.get(id(function.node))
+        callee = callee_of(function)
+        answer = known.get(callee)
         if answer is None:
-            known[id(function.node)] = False  # for functions that call each other
+            known[callee] = False  # for functions that call each other
             answer = is_it(function) or any(
                 self._reaches(called, known, is_it) for called in self.called_by(function)
             )
-            known[id(function.node)] = answer
+            known[callee] = answer
         return answer
 
     def called_by(self, function: FunctionDef) -> Iterator[FunctionDef]:
@@ -275,12 +282,15 @@ class Inlining(Expressions):
             for name in dict.fromkeys(SUPER_CALLS.findall(function.module.text(function.node))):
                 above = self.method(start or function.cls, name, after=function.cls)
                 if above is not None:
-                    yield above
-        cls = function.bound.cls if isinstance(function.bound, Thing) else function.cls
+                    yield replace(above, bound=function.bound)
+        own = function.bound if isinstance(function.bound, Thing) else None
+        cls = function.cls if own is None else own.cls
         for name in called:
-            found = self._called(name, function.module, cls)
+            method = None if cls is None else self.method(cls, name)
+            found = method or self._called(name, function.module, None)
             if found is not None:
-                yield found
+                # The object stays the same: what its class overrides, it calls there too.
+                yield found if method is None or own is None else replace(method, bound=own)
         for owner, name in members:
             module = self.defined(function.module, owner)
             if isinstance(module, Imported):
@@ -323,6 +333,13 @@ class Inlining(Expressions):
                 if function and owner.module.says(DOES, statement):
                     return self.method(cls, statement.name)  # type: ignore[attr-defined]
         return self.method(cls, "__init__")
+
+
+def callee_of(function: FunctionDef) -> Callee:
+    """What decides what a function does: its text, and whose methods it calls."""
+    own = function.bound.cls if isinstance(function.bound, Thing) else None
+    cls = own or function.cls
+    return id(function.node), 0 if cls is None else id(cls.node)
 
 
 def _cuts(function: FunctionDef) -> bool:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from gradledger.static.lowering.values import ClassDef, Known
 
+Callee = tuple[int, int]
+"""A function, and the class of the object that it is a method of."""
+
 
 class Knowledge:
     """Answers by the identity of the trees that they are about.
@@ -12,9 +15,9 @@ class Knowledge:
     """
 
     def __init__(self) -> None:
-        self.interesting: dict[int, bool] = {}
-        self.depositing: dict[int, bool] = {}
-        self.spending: dict[int, bool] = {}
+        self.interesting: dict[Callee, bool] = {}
+        self.depositing: dict[Callee, bool] = {}
+        self.spending: dict[Callee, bool] = {}
         self.generators: dict[int, bool] = {}
         self.backwarded: dict[int, set[str]] = {}
         self.spelled: dict[int, str] = {}

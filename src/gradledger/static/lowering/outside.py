@@ -186,8 +186,7 @@ class OutsideCalls(TensorCalls):
             known = isinstance(enabled, Constant)
             return Scaler("", enabled=enabled != Constant.of(False), is_option=not known)
         if facts.is_scheduler(dotted):
-            counts = counts_updates(node, self.scope.module)
-            return self._scheduler(arguments, by_metric="Plateau" in name, counts_updates=counts)
+            return self._scheduler(dotted, arguments, node)
         if facts.is_optimizer_class(dotted):
             return self._optimizer(dotted, name, arguments, node)
         if (name in PASSING and dotted == f"builtins.{name}") or name in CHAINING:
@@ -250,10 +249,20 @@ class OutsideCalls(TensorCalls):
             if name != "__init__"
         )
 
-    def _scheduler(self, arguments: Arguments, *, by_metric: bool, counts_updates: bool) -> Known:
+    def schedule_of(self, cls: ClassDef, arguments: Arguments, node: ast.Call) -> Known | None:
+        """One of a class of the project's that is stepped as one of torch's; None for any other."""
+        kind = next(filter(facts.is_scheduler, self.bases_outside(cls)), None)
+        if kind is None or self.method(cls, "step") is not None:
+            return None
+        return self._scheduler(kind, arguments, node)
+
+    def _scheduler(self, kind: str, arguments: Arguments, node: ast.Call) -> Known:
         found = tuple(o.name for v in arguments.values() for o in optimizers_in(v) if o.name)
         return Scheduler(
-            "", tuple(dict.fromkeys(found)), by_metric=by_metric, counts_updates=counts_updates
+            "",
+            tuple(dict.fromkeys(found)),
+            by_metric="Plateau" in facts.last(kind),
+            counts_updates=counts_updates(node, self.scope.module),
         )
 
     def _wrapped(self, name: str, arguments: Arguments, first: Known) -> Known:

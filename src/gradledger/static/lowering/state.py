@@ -237,7 +237,7 @@ class State:
                 value = self._register(replace(value, name=shown))
                 if value.keys is None and (self.loops or before is not None):
                     self.emit(Renews(self.at(node), optimizer=value.name))
-                elif before is not None and _takes_over(value, before):
+                elif before is not None and _takes_over(value, before, self.reached):
                     self.emit(Renews(self.at(node), value.keys or NO_KEYS))
                 elif self.reached:
                     # What was deposited before there was an optimizer was not meant to be spent.
@@ -266,7 +266,7 @@ class State:
         thing = replace(thing, key=full)
         if has_parameters(thing.built):
             self.made.add(full)
-        if again or (made and self.loops):
+        if again or (made and (self.loops or "@" in full)):
             self.emit(Renews(self.at(node), frozenset({full})))
         return thing
 
@@ -372,9 +372,10 @@ def _copied(value: object) -> object:
             return value
 
 
-def _takes_over(optimizer: Optimizer, before: Optimizer) -> bool:
-    """Is it made once more by the same code, for another net?"""
-    return optimizer.name == before.name and optimizer.keys != before.keys
+def _takes_over(optimizer: Optimizer, before: Optimizer, reached: frozenset[str]) -> bool:
+    """Is it made once more by the same code, for another net, which has no gradients yet?"""
+    keys = optimizer.keys or frozenset()
+    return optimizer.name == before.name and keys != before.keys and not keys & reached
 
 
 def _leaves(program: Program) -> bool:

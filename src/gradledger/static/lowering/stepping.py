@@ -114,7 +114,7 @@ class Stepping(Strangers):
         elif name in ("clip_master_grads", "clip_grad_norm"):
             self.arguments(node)
             self.emit(Clips(self.at(node), optimizer=optimizer.name))
-        elif name not in facts.OPTIMIZER_HARMLESS:
+        elif name not in facts.OPTIMIZER_HARMLESS and not name.startswith("get_"):
             self.arguments(node)
             self.hand_over(optimizer.name, node, f"{optimizer.name}.{name}()")
             return UNKNOWN
@@ -207,6 +207,9 @@ class Stepping(Strangers):
         return None
 
     def _of_scheduler(self, scheduler: Scheduler, name: str, node: ast.Call) -> Known:
+        if name == "load_state_dict":  # as it was when its optimizer had stepped
+            for optimizer in scheduler.optimizers:
+                self.emit(Resumes(self.at(node), optimizer=optimizer))
         placed = self.arguments(node).get(0, "epoch") is not None and not scheduler.by_metric
         # A schedule that is told its epoch skips no value, whenever it is told.
         if name == "step" and _moves_a_rate(node) and not placed:

@@ -13,7 +13,7 @@ from gradledger.static.lowering.effects import (
 )
 from gradledger.static.lowering.expressions import LABELLED
 from gradledger.static.lowering.gradients import GradientCalls
-from gradledger.static.lowering.inlining import Arguments
+from gradledger.static.lowering.inlining import Arguments, callee_of
 from gradledger.static.lowering.values import (
     NO_KEYS,
     PLAIN,
@@ -225,11 +225,10 @@ class TensorCalls(GradientCalls):
         forward = self.method(thing.cls, "forward") if thing.cls is not None else None
         if forward is None or not LOSSES.search(forward.module.text(forward.node)):
             return None
-        self.known.interesting[id(forward.node)] = True
+        method = replace(forward, bound=thing)
+        self.known.interesting[callee_of(method)] = True
         before = self.inlined.copy(), len(self.unknown)
-        value = self.quietly(
-            lambda: self.call_function(replace(forward, bound=thing), arguments, node)
-        )
+        value = self.quietly(lambda: self.call_function(method, arguments, node))
         self.inlined, self.unknown = before[0], self.unknown[: before[1]]
 
         def as_output(part: Known) -> Known:

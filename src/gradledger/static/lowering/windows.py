@@ -38,7 +38,8 @@ class Windows(Calls):
         elif not isinstance(op, ast.Eq):
             return None
         if size == Constant.of(1) or self._is_set_to_one(left.right):
-            return positive
+            never = isinstance(right, Constant) and right.value != 0
+            return positive is not never
         if not isinstance(counter, Count):
             if isinstance(left.left, ast.Call):
                 return UNNAMED  # `len(loader) % n`: no counter
