@@ -29,6 +29,7 @@ from gradledger.ledger.events import (
 )
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
+from gradledger.static.lowering import rounds
 from gradledger.static.lowering.blocks import conditions_in, events_in, sequence
 from gradledger.static.lowering.dependence import (
     asked_anew,
@@ -53,6 +54,8 @@ from gradledger.static.lowering.effects import (
     Spends,
     Unscales,
 )
+from gradledger.static.lowering.forgetting import independent
+from gradledger.static.lowering.rounds import window_of
 from gradledger.static.lowering.values import NO_KEYS, Keys, Optimizer, within
 from gradledger.static.program import (
     NOTHING,
@@ -221,7 +224,7 @@ class Binding:
         for name, optimizer in self._optimizers.items():
             prologue.append(Do(Own(optimizer.made_at, name, self._owned[name])))
         prologue += self._past()
-        return sequence([*prologue, self._bound(self._program)])
+        return independent(sequence([*prologue, self._bound(self._program)]))
 
     def _past(self) -> list[Program]:
         """What may have happened before, to optimizers that come from outside."""
@@ -344,9 +347,13 @@ class Binding:
                 return Try(self._bound(body), self._bound(handler), fault)
             case Forget(name):
                 texts = self._conditions.get(name, set()) | {name}
-                return sequence(Forget(t) for t in sorted(texts) if t in self._used)
+                forgotten = {text for text in texts if text in self._used}
+                if (window := window_of(name)) is not None:
+                    # Of a window that is left, no place is remembered.
+                    forgotten |= {rounds.starts(window), rounds.ends(window)}
+                return sequence(map(Forget, sorted(forgotten)))
             case Tick(starts, ends):
-                return program if {starts, ends} & self._used else NOTHING
+                return program if {starts, ends} & self._deciding else NOTHING
             case _:
                 return program
 

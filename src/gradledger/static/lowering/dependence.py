@@ -14,7 +14,7 @@ from gradledger.static.lowering.effects import (
     HandsOver,
     Spends,
 )
-from gradledger.static.lowering.rounds import of_rounds
+from gradledger.static.lowering.rounds import of_rounds, window_of
 from gradledger.static.program import (
     Branch,
     Do,
@@ -86,12 +86,13 @@ def only_left_out(program: Program) -> set[str]:
 
 def deciding(program: Program) -> set[str]:
     """Conditions on which an event depends, and not just whether a loop goes on."""
-    return {
-        piece.condition
-        for piece in pieces(program)
-        if isinstance(piece, Branch) and piece.condition
-        if acts(piece.then) or acts(piece.orelse) or of_rounds(piece.condition)
-    }
+    branches = [p for p in pieces(program) if isinstance(p, Branch) and p.condition]
+    decide = {b.condition for b in branches if acts(b.then) or acts(b.orelse)}
+    windows = {window_of(condition) for condition in decide if condition}
+    # Whether a loop goes on may depend on windows that count for other reasons.
+    rounds = {b.condition for b in branches if b.condition and of_rounds(b.condition)}
+    leaving = {c for c in rounds if c and window_of(c) in windows | {None}}
+    return {condition for condition in decide | leaving if condition}
 
 
 def asked_anew(body: Program) -> frozenset[str]:

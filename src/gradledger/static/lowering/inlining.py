@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from gradledger.ledger.tuples import NamedTuple
 from gradledger.ledger.values import replace
-from gradledger.static.lowering.blocks import acts
-from gradledger.static.lowering.effects import HandsOver, Renews
+from gradledger.static.lowering.blocks import acts, events_in, holds
+from gradledger.static.lowering.effects import Effect, HandsOver, Renews, Spends
 from gradledger.static.lowering.expressions import Expressions
 from gradledger.static.lowering.joining import join
 from gradledger.static.lowering.knowledge import Callee
@@ -24,9 +24,11 @@ from gradledger.static.lowering.values import (
     Items,
     Known,
     Thing,
+    is_plain,
     reach_of,
 )
-from gradledger.static.program import Call
+from gradledger.static.patterns import Pattern
+from gradledger.static.program import Call, Program
 from gradledger.static.project import (
     ATTRIBUTES,
     CUTS,
@@ -42,6 +44,9 @@ from gradledger.static.project import (
     TOUCHES,
     Module,
 )
+
+
+_NUMBER = Pattern(r"#(\d+)")
 
 
 class Arguments(NamedTuple):
@@ -97,6 +102,10 @@ class Inlining(Expressions):
             if function.module.says(DOES, function.node):
                 self.note_unknown(node, "a generator does things to gradients")
             return UNKNOWN
+        again = self.closed.get(id(function.node))
+        if again is not None and all(map(is_plain, arguments.values())):
+            return again
+        begun, before = self._scope_count, set(self.optimizers)
         scope = self.new_scope(
             getattr(function.node, "name", "lambda"),
             function.module,
@@ -115,7 +124,19 @@ class Inlining(Expressions):
         value = returned[0]
         for other in returned[1:]:
             value = join(value, other)
+        if is_plain(value) and holds(body, Spends) and self._is_closed(body, begun, before):
+            # The next call, as for another fold of the data, does the same to other things.
+            self.closed[id(function.node)] = value
         return value
+
+    def _is_closed(self, body: Program, begun: int, before: Collection[str]) -> bool:
+        """Does it deposit, spend and clear only what was made in it, from this number on?"""
+        return all(
+            (event.optimizer and event.optimizer not in before)
+            or (event.keys and all(_number(key) > begun for key in event.keys))
+            for event in events_in(body)
+            if isinstance(event, Effect)
+        )
 
     def property_of(self, method: FunctionDef, thing: Thing, name: str) -> Known:
         """What a property returns; under its own name where that is not known."""
@@ -333,6 +354,12 @@ class Inlining(Expressions):
                 if function and owner.module.says(DOES, statement):
                     return self.method(cls, statement.name)  # type: ignore[attr-defined]
         return self.method(cls, "__init__")
+
+
+def _number(key: str) -> int:
+    """Of the call, or the object, that the key belongs to; 0 where it belongs to none."""
+    found = _NUMBER.search(key)
+    return int(found[1]) if found else 0
 
 
 def callee_of(function: FunctionDef) -> Callee:

@@ -44,6 +44,12 @@ def ends(window: str) -> str:
     return f"{window} ends"
 
 
+def window_of(condition: str) -> str | None:
+    """The window whose first or last micro-batch this is; None where it is about something else."""
+    window, _, place = condition.rpartition(" ")
+    return window if of_rounds(condition) and place in ("starts", "ends") else None
+
+
 def first_round(loop: str) -> str:
     """This is the first round."""
     return f"{SIGN}first round of {loop}"

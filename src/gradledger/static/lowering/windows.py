@@ -181,9 +181,13 @@ class Windows(Calls):
         if value == LAST_INDEX:
             offset += 1
         named = _is_length(length) or self.spelled(length) == loop.length
+        smaller = isinstance(op, ast.Lt) if counter is a else isinstance(op, ast.Gt)
+        if not offset and isinstance(length, ast.Call) and _is_length(length):
+            # Who counts from 0 never gets there.
+            never = isinstance(op, ast.Eq)
+            return positive is not never if never or smaller or isinstance(op, ast.NotEq) else None
         if offset != 1 or not (named or value in (LENGTH, LAST_INDEX)):
             return None
-        smaller = isinstance(op, ast.Lt) if counter is a else isinstance(op, ast.Gt)
         if isinstance(op, ast.Eq | ast.GtE | ast.LtE):
             pass
         elif isinstance(op, ast.NotEq) or smaller:
