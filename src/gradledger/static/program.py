@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar, Literal
 
-    Exit = Literal["break", "continue", "return", "raise"]
+    Exit = Literal["break", "continue", "return", "raise", "exit"]
 else:
     Exit = str
 

@@ -49,6 +49,11 @@ class Import:
         self.level = level
         """How many dots a relative import begins with."""
 
+    @property
+    def inside(self) -> Import:
+        """The module that is imported, as something that others are imported from."""
+        return Import(".".join(filter(None, (self.module, self.name))), "", self.level)
+
 
 class Module:
     """A file of the project: its tree, and what its top level defines."""
@@ -188,15 +193,24 @@ class Project:
         folder = os.path.dirname(os.path.abspath(module.path))
         for place in (folder, os.path.dirname(folder)):
             for stem in SETTINGS:
-                path = os.path.join(place, f"{stem}.py")
-                self._asked.add(path)
-                data = _read(path)
-                # Not `_at`: what says nothing of gradients may still say this.
-                if data is not None and name.encode() in data:
-                    beside = self._beside.get(path) or self._parsed(path, data)
-                    self._beside[path] = beside
-                    if beside is not None:
-                        yield beside
+                beside = self._setting(os.path.join(place, f"{stem}.py"), name)
+                if beside is not None:
+                    yield beside
+
+    def settings_in(self, module: Module, origin: Import, name: str) -> Iterator[Module]:
+        """The file of the project that a name comes from, whatever else it says."""
+        paths = _candidates(module.folder, origin.module, origin.level, self._roots)
+        yield from filter(None, (self._setting(path, name) for path in paths))
+
+    def _setting(self, path: str, name: str) -> Module | None:
+        self._asked.add(path)
+        data = _read(path)
+        # Not `_at`: what says nothing of gradients may still say this.
+        if data is None or name.encode() not in data:
+            return None
+        if self._beside.get(path) is None:
+            self._beside[path] = self._parsed(path, data)
+        return self._beside[path]
 
     def dependencies(self) -> tuple[str, ...]:
         """Files that were asked for since this was last called, whether they were there or not."""

@@ -18,6 +18,7 @@ from gradledger.static.lowering.blocks import (
     sequence,
     without,
 )
+from gradledger.static.lowering.conditions import called_name
 from gradledger.static.lowering.effects import (
     Deposits,
     Excuses,
@@ -190,7 +191,8 @@ class Choices(Assignments):
 
     def raising(self, node: ast.Raise) -> None:
         """`raise`."""
-        self.out.append(Leave("raise"))
+        ends = node.exc is not None and called_name(node.exc) == "SystemExit"
+        self.out.append(Leave("exit" if ends else "raise"))
 
     def breaking(self, node: ast.Break) -> None:
         """`break`."""

@@ -278,6 +278,9 @@ _SUSPICIOUS = (
     *("hook", "callback", "finish", "finali", "apply_"),
 )
 
+LEARNING = frozenset({"update", "learn", "optimize", "backprop", "compute_gradients"})
+"""Methods by which a model may well fill its gradients itself, where nobody can follow them."""
+
 OPTIMIZER_HARMLESS = frozenset(
     [
         "state_dict",

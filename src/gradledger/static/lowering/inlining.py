@@ -45,7 +45,6 @@ from gradledger.static.project import (
     Module,
 )
 
-
 _NUMBER = Pattern(r"#(\d+)")
 
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+EXITS = frozenset({"sys.exit", "exit", "quit", "os._exit", "os.abort"})
+"""After these, there is nothing more to follow."""
+
 
 class Statements(Loops):
     """One method for each kind of statement."""
@@ -45,6 +48,8 @@ class Statements(Loops):
     def expression(self, node: ast.Expr) -> None:
         """A call, mostly."""
         self.eval(node.value)
+        if isinstance(node.value, ast.Call) and ast.unparse(node.value.func) in EXITS:
+            self.out.append(Leave("exit"))
 
     def defining(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         """`def`: a closure of what is around it."""

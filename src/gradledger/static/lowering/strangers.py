@@ -73,7 +73,8 @@ class Strangers(Inlining):
                 self.hand_over(optimizer.name, node, f"{short}()")
         elif owner is not None and owner.key and facts.is_suspicious(short):
             for optimizer in self.optimizers.values():
-                if self.holds(owner.key, optimizer):
+                parts = [key for key in optimizer.keys or () if within(key, owner.key)]
+                if (parts and short in facts.LEARNING) or self.holds(owner.key, optimizer):
                     self.hand_over(optimizer.name, node, f"{short}()")
         elif facts.is_suspicious(short) and not name.startswith("torch."):
             models = NO_KEYS.union(*map(reach_of, arguments.values()))

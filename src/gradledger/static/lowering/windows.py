@@ -19,10 +19,7 @@ from gradledger.static.lowering.values import (
     Known,
     Thing,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from gradledger.static.project import Module
+from gradledger.static.project import Import, Module
 
 
 class Windows(Calls):
@@ -92,18 +89,31 @@ class Windows(Calls):
 
     def _is_set_to_one(self, size: ast.expr) -> bool:
         """`cfg.window`, where all that this file, or the settings beside it, say of it is 1."""
+        module = self.scope.module
         match size:
+            case ast.Name(id=name):
+                origin = module.definitions.get(name)
+                return isinstance(origin, Import) and self._sets_to_one(module, origin, origin.name)
+            case ast.Attribute(value=ast.Name(id=owner), attr=name) if isinstance(
+                origin := module.definitions.get(owner), Import
+            ):
+                if self._sets_to_one(module, origin.inside, name):
+                    return True
             case ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=str(name))):
                 pass
             case _:
                 return False
-        module = self.scope.module
         is_set = re.search(rf"\b{name}[\"']?\s*[:=]", module.source)
         said = self._settings(module).get(name, set()) if is_set else set()
         if not said:
             beside = map(self._settings, self.project.settings_beside(module, name))
             said = set().union(*(known.get(name, ()) for known in beside))
         return said == {1}
+
+    def _sets_to_one(self, module: Module, origin: Import, name: str) -> bool:
+        """Is this 1 in the file that something is imported from?"""
+        there = self.project.settings_in(module, origin, name) if name else ()
+        return any(known.get(name) == {1} for known in map(self._settings, there))
 
     def _settings(self, module: Module) -> dict[str, set[object]]:
         known = self.known.settings.get(id(module))
