@@ -23,9 +23,11 @@ from gradledger.static.lowering.values import (
     Imported,
     Items,
     Known,
+    Optimizer,
     Thing,
     is_plain,
     reach_of,
+    within,
 )
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import Call, Program
@@ -104,7 +106,7 @@ class Inlining(Expressions):
         again = self.closed.get(id(function.node))
         if again is not None and all(map(is_plain, arguments.values())):
             return again
-        begun, before = self._scope_count, set(self.optimizers)
+        begun, before = self._scope_count, list(self.optimizers.values())
         scope = self.new_scope(
             getattr(function.node, "name", "lambda"),
             function.module,
@@ -128,11 +130,19 @@ class Inlining(Expressions):
             self.closed[id(function.node)] = value
         return value
 
-    def _is_closed(self, body: Program, begun: int, before: Collection[str]) -> bool:
+    def _is_closed(self, body: Program, begun: int, before: Collection[Optimizer]) -> bool:
         """Does it deposit, spend and clear only what was made in it, from this number on?"""
+        named = {optimizer.name for optimizer in before}
+        held = [optimizer.keys for optimizer in before]
+
+        def is_own(key: str) -> bool:
+            return _number(key) > begun or not any(
+                keys is None or any(within(key, k) or within(k, key) for k in keys) for keys in held
+            )
+
         return all(
-            (event.optimizer and event.optimizer not in before)
-            or (event.keys and all(_number(key) > begun for key in event.keys))
+            (event.optimizer and event.optimizer not in named)
+            or (event.keys and all(map(is_own, event.keys)))
             for event in events_in(body)
             if isinstance(event, Effect)
         )

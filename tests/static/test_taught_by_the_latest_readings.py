@@ -1,4 +1,4 @@
-"""Programs that are right by one line, and faults that were missed, from the tenth reading.
+"""Programs that are right by one line, and faults that were missed, from the tenth reading on.
 
 docs/public-code.md tells of the readings.
 """
@@ -143,6 +143,52 @@ TWINS = {
             criterion(model(x), y).backward()
             optimizer.step()
         """,
+    "who ends the program swallows no exception": """
+        import sys
+
+        for x, y in loader:
+            loss = criterion(model(x), y)
+            try:
+                loss.backward()
+                optimizer.step()  # GL902
+                optimizer.zero_grad()
+            except ValueError as error:
+                print(error)
+                sys.exit(1)  # right only
+        """,
+    "nor does who raises its end": """
+        for x, y in loader:
+            try:
+                optimizer.zero_grad()
+                criterion(model(x), y).backward()
+            except ValueError as error:
+                raise SystemExit(1)  # right only
+                print(error)  # wrong only
+            optimizer.step()  # GL902
+        """,
+    "what a model does to itself may fill its gradients": """
+        from data import Traces, choice
+
+        net = Traces()
+        spenders = {"all": torch.optim.SGD(net.parameters(), lr=0.1)}
+
+        def fit(by_hand):
+            for x, y in loader:
+                for spender in spenders.values():
+                    spender.zero_grad()
+                if by_hand:
+                    net(x)
+                    net.update()  # right only
+                    net.describe()  # wrong only
+                    for spender in spenders.values():
+                        spender.step()  # GL202
+                else:
+                    criterion(net(x), y).backward()
+                    for spender in spenders.values():
+                        spender.step()
+
+        fit(choice)
+        """,
 }
 
 SILENT = {
@@ -264,6 +310,23 @@ FOUND = {
             criterion(model(x), y).backward()
             optimizer.step()  # GL101
         """,
+    "each fold of the data has a net of its own": """
+        def fit(fold):
+            net = nn.Linear(8, 3)
+            spender = torch.optim.SGD(net.parameters(), lr=0.1)
+            for epoch in range(epochs):
+                for i, (x, y) in enumerate(loader):
+                    net.zero_grad()  # GL201
+                    criterion(net(x), y).backward()  # GL203
+                    if (i + 1) % 5 == 0 or i == len(loader):
+                        spender.step()
+
+        fit(0)
+        fit(1)
+        fit(2)
+        fit(3)
+        fit(4)
+        """,
     "to ask an optimizer for something changes nothing": """
         for epoch in range(epochs):
             for i, (x, y) in enumerate(loader):
@@ -346,3 +409,56 @@ for x, y in loader:
     part = check(program)
     assert part.followed == 0
     assert [unknown.why for unknown in part.unknown] == [checking.IN_PART]
+
+
+@pytest.mark.parametrize("size", [1, 4])
+@pytest.mark.parametrize(
+    ("wanted", "name"),
+    [("from sizes import window", "window"), ("import sizes as s", "s.window")],
+)
+def test_a_file_that_is_imported_says_how_large_windows_are(
+    tmp_path: Path, size: int, wanted: str, name: str
+) -> None:
+    (tmp_path / "sizes.py").write_text(f"window = {size}\n")
+    train = tmp_path / "train.py"
+    train.write_text(f"""{ONE_NET}
+{wanted}
+
+for epoch in range(epochs):
+    for i, (x, y) in enumerate(loader):
+        criterion(model(x), y).backward()
+        if (i + 1) % {name} == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+""")
+    found = {rule for rule, _ in shown(check_file(train))}
+    assert ("GL203" in found) is (size > 1)
+
+
+def test_a_second_call_counts_where_it_goes_on_with_what_is_there() -> None:
+    program = f"""{ONE_NET}
+def fit(epoch):
+    criterion(model(dataset.x), dataset.y).backward()
+    optimizer.step()
+
+fit(1)
+fit(2)
+"""
+    assert {rule for rule, _ in shown(check(program))} == {"GL101"}
+
+
+def test_a_second_call_counts_where_the_first_one_gives_what_it_made() -> None:
+    program = f"""{ONE_NET}
+def fit(epoch):
+    net = nn.Linear(8, 3)
+    spender = torch.optim.SGD(net.parameters(), lr=0.1)
+    criterion(net(dataset.x), dataset.y).backward()
+    spender.step()
+    return net, spender
+
+fit(1)
+net, spender = fit(2)
+criterion(net(dataset.x), dataset.y).backward()
+spender.step()
+"""
+    assert {rule for rule, _ in shown(check(program))} == {"GL101"}
