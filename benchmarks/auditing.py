@@ -101,17 +101,18 @@ def _cost(name: str, training: Training, epochs: int, rounds: int, goal: float) 
     watches: dict[str, Watch] = {
         PLAIN: nullcontext,
         NOISE: nullcontext,
+        "audit(), its first steps": audit,
         "audit()": audit,
         "audit(record=...), its first steps": partial(audit, record=folder / "first"),
         "audit(record=...), later on": partial(audit, record=folder / "later"),
         "audit(sample=50)": partial(audit, sample=50),
         ANOMALY: partial(torch.autograd.detect_anomaly, check_nan=True),
     }
-    # A sampled audit begins to skip after its first hundred steps, and a recorded one has measured
-    # how far every step moves each parameter at 64 of them.
-    later = ("sample", "later")
+    # An audit looks most closely at the first 16 passes of a place, a sampled one begins to skip
+    # after its first hundred steps, and a recorded one has measured how far every step moves each
+    # parameter at 64 of them.
     ways = {
-        way: Watched(training, watch, 33 if any(word in way for word in later) else 1)
+        way: Watched(training, watch, 1 if "first steps" in way or watch is nullcontext else 33)
         for way, watch in watches.items()
     }
     try:

@@ -109,7 +109,7 @@ class Backwards:
             try:
                 real(tensors_, *args, **kwargs)
                 this.partial = False
-                self.kept.ended(thread, this.number)
+                self.kept.ended[thread] = this.number
             except RuntimeError as error:
                 self._refused(this, error)
                 raise
@@ -197,7 +197,8 @@ class Backwards:
         if this.told and not slots:
             return
         self.latest = names
-        bad = self._non_finite(slots, grads)
+        deposited: Any = grads if len(slots) == len(grads) else [grads[slot] for slot in slots]
+        bad = NO_CELLS if all_finite(deposited) else self._non_finite(slots, grads)
         journal.post(self._event(this, names, bad))
         if site.accumulates:
             for hear in self.accumulated:
@@ -240,9 +241,6 @@ class Backwards:
 
     def _non_finite(self, slots: Slots, grads: list[Tensor | None]) -> CellNames:
         """The cells that this pass brought a NaN or an Inf into."""
-        deposited: Any = grads if len(slots) == len(grads) else [grads[slot] for slot in slots]
-        if all_finite(deposited):
-            return NO_CELLS
         bad = {slot for slot in slots if (grad := grads[slot]) is not None and not finite(grad)}
         new = bad - self._bad
         self._bad |= bad

@@ -30,14 +30,14 @@ class Kept:
         self.windows = 0
         """Steps so far."""
         self._holders = Holders(journal.places)
-        self._ended: dict[int, int] = {}
+        self.ended: dict[int, int] = {}
         """For each thread, the number of the last node of its latest pass that ended well."""
 
     # Losses that pile up
 
     def begin(self, site: Site, root: Node) -> int:
         """A pass from this node begins; gives the node's number."""
-        if site.counts_now():
+        if site.passes >= site.next_count and site.counts_now():
             note_on_root(root, self._loss, site.token(self.windows))
             alive = len(site.alive)
             if alive > site.most_alive:
@@ -46,11 +46,7 @@ class Kept:
             elif site.kept_at is not None and alive <= FEW:
                 self.journal.post(Release(self.journal.places.last, site.kept_at))
                 site.kept_at, site.most_alive = None, FEW
-        return _number(root)
-
-    def ended(self, thread: int, number: int) -> None:
-        """The pass of this thread, from that node, ended well."""
-        self._ended[thread] = number
+        return root._sequence_nr()
 
     def _piles_up(self, site: Site) -> None:
         """More graphs of one site's losses are alive than ever before."""
@@ -94,7 +90,7 @@ class Kept:
 
     def refused(self, error: RuntimeError, roots: list[Tensor]) -> frozenset[Place]:
         """Torch refused a pass because a part of its graph was walked, and freed, before."""
-        last = self._ended.get(threading.get_ident())
+        last = self.ended.get(threading.get_ident())
         if SECOND_TIME not in str(error) or last is None:
             return NO_PLACES
         if any(node is not None and _number(node) <= last for node in (r.grad_fn for r in roots)):

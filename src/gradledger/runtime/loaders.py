@@ -25,7 +25,7 @@ class Loaders:
     def __init__(self, journal: Journal, backwards: Backwards) -> None:
         self.journal = journal
         self._backwards = backwards
-        self._fetching = threading.local()
+        self._fetching = _Fetching()
         self._going: dict[int, Going] = {}
         self._latest: tuple[CodeType, int, Batch] | None = None
         """The latest batch that an instruction of the user's own drew, and which. One value, for
@@ -44,8 +44,27 @@ class Loaders:
             patches.around(loader, "__iter__", self._around_iter)
 
     def _around_next(self, real: Function) -> Function:
-        def __next__(iterator: Any) -> Any:  # noqa: N807
-            return self._fetch(iterator, real)
+        fetching, journal = self._fetching, self.journal
+
+        def __next__(batches: Any) -> Any:  # noqa: N807
+            if journal.asleep:
+                return real(batches)
+            depth = fetching.depth
+            fetching.depth = depth + 1
+            try:
+                batch = real(batches)
+            except StopIteration:
+                if not depth:
+                    self._ended(batches)
+                raise
+            finally:
+                fetching.depth = depth
+            if not depth:
+                try:
+                    self._drawn(batches, sys._getframe(1))
+                except Exception as error:
+                    survive(journal, error)
+            return batch
 
         return __next__
 
@@ -59,33 +78,13 @@ class Loaders:
         return iterate
 
     def _telling(self, batches: Iterator[Any]) -> Iterator[Any]:
+        following = self._around_next(next)
         while True:
             try:
-                batch = self._fetch(batches, next)
+                batch = following(batches)
             except StopIteration:
                 return
             yield batch
-
-    def _fetch(self, batches: Iterator[Any], following: Function) -> Any:
-        fetching = self._fetching
-        if self.journal.asleep:
-            return following(batches)
-        depth = getattr(fetching, "depth", 0)
-        fetching.depth = depth + 1
-        try:
-            batch = following(batches)
-        except StopIteration:
-            if not depth:
-                self._ended(batches)
-            raise
-        finally:
-            fetching.depth = depth
-        if not depth:
-            try:
-                self._drawn(batches, sys._getframe(1).f_back)
-            except Exception as error:
-                survive(self.journal, error)
-        return batch
 
     def _drawn(self, batches: Iterator[Any], frame: FrameType | None) -> None:
         going = self._going.get(id(batches))
@@ -130,6 +129,13 @@ class Loaders:
         # Who only evaluates on the data, perhaps in the middle of a window, ends no epoch.
         if self._backwards.passes != going.passes:
             self.journal.post(self.journal.made(EpochEnd, self.journal.arrive()))
+
+
+class _Fetching(threading.local):
+    """Of each thread."""
+
+    depth = 0
+    """Loaders that are being asked: one may draw from another."""
 
 
 class Going:
