@@ -462,3 +462,39 @@ criterion(net(dataset.x), dataset.y).backward()
 spender.step()
 """
     assert {rule for rule, _ in shown(check(program))} == {"GL101"}
+
+
+def test_a_second_call_counts_where_another_function_made_the_optimizer() -> None:
+    program = f"""{ONE_NET}
+def make():
+    net = nn.Linear(8, 3)
+    return net, torch.optim.SGD(net.parameters(), lr=0.1)
+
+net, spender = make()
+
+def fit(epoch):
+    criterion(net(dataset.x), dataset.y).backward()
+    spender.step()
+
+fit(1)
+fit(2)
+"""
+    assert {rule for rule, _ in shown(check(program))} == {"GL101"}
+
+
+def test_calls_in_a_loop_are_followed_in_all_its_rounds() -> None:
+    program = f"""{ONE_NET}
+def fit(fold):
+    net = nn.Linear(8, 3)
+    spender = torch.optim.SGD(net.parameters(), lr=0.1)
+    for x, y in loader:
+        criterion(net(x), y).backward()
+        spender.step()
+    return 1.0
+
+best = 0.0
+for fold in range(5):
+    best = max(best, fit(fold))
+    total = best + 1
+"""
+    assert {rule for rule, _ in shown(check(program))} == {"GL101"}

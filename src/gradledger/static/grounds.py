@@ -63,6 +63,8 @@ class Grounds:
                 if any(len(_stepping(loop)) != 1 for loop in around):
                     return False
                 return self._all_known or any(map(_has_windows, around))
+            case "GL204":
+                return not self._root.freezes
             case "GL503":
                 return finding.at not in self._root.deferred
             case "GL504":

@@ -82,6 +82,10 @@ class Assignments(Conditions):
         if isinstance(target, ast.Attribute) and target.attr == "grad":
             self._set_gradient(target, value, node)
             return
+        if isinstance(target, ast.Tuple):
+            for part in target.elts:
+                if isinstance(part, ast.Attribute) and part.attr == "grad":
+                    self._set_gradient(part, UNKNOWN, node)
         if isinstance(value, Gradients):
             self.emit(Reads(self.at(node), *named_by(value.of)))
         if self._is_update_by_hand(target, node):
@@ -96,6 +100,26 @@ class Assignments(Conditions):
         if isinstance(value, Thing) and _finds_places(target, node):
             value = Items((value, PLAIN))
         self.assign(target, value)
+        if self.loops and isinstance(value, Thing):
+            self._renew_optimizers(target)
+
+    def set_by_name(self, node: ast.Call) -> Known:
+        """`setattr(parameter, "grad", value)`: the same as to assign it."""
+        owner, name, value = node.args
+        given = self.eval(value)
+        if isinstance(name, ast.Constant) and isinstance(name.value, str):
+            target = ast.Attribute(owner, name.value, ast.Store())
+            ast.copy_location(target, node)
+            statement = ast.copy_location(ast.Assign([target], value), node)
+            self._assign_statement(target, given, statement)
+        return PLAIN
+
+    def _renew_optimizers(self, target: ast.expr) -> None:
+        """One that is made out of sight, or several: others in each round."""
+        shown = ast.unparse(target)
+        if self.uses().role(shown) == "optimizer":
+            for name in (shown, f"{shown}[*]"):
+                self.emit(Renews(self.at(target), optimizer=name))
 
     def _set_requires_grad(self, owner: Thing, target: ast.expr, value: Known) -> None:
         if value == Constant.of(True):
@@ -184,11 +208,7 @@ class Assignments(Conditions):
         known = isinstance(value, Thing) and bool(value.reach or value.maybe)
         if known and short in self.backwarded():
             value = replace(value, sure=True)
-        bound = self.bind(full, value, target, shown)
-        if self.loops and isinstance(bound, Thing) and self.uses().role(short) == "optimizer":
-            # One that is made out of sight, or several: others in each round.
-            for name in (shown, f"{shown}[*]"):
-                self.emit(Renews(self.at(target), optimizer=name))
+        self.bind(full, value, target, shown)
 
     def _another_is_made(self, target: ast.expr) -> bool:
         """Does the file hand its parameters over a second time, those that there are then?"""

@@ -100,7 +100,7 @@ class Choices(Assignments):
             else:
                 then = sequence([excuse, then])
         then, orelse = _without_strange_schedules(then, orelse)
-        if _compares_numbers(node.test):
+        if _compares_numbers(node.test) or isinstance(self.eval_quietly(node.test), Count):
             for way in (then, orelse):
                 if not holds(way, Spends):
                     self.deferred |= {e.at for e in events_in(way) if isinstance(e, Schedule)}

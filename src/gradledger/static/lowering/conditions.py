@@ -66,6 +66,9 @@ class Conditions(Windows):
                 return both(parts, isinstance(op, ast.And) == positive)
             case ast.Compare(left, [op], [right]):
                 return self._compared(left, op, right, positive)
+            case ast.Compare(left, ops, rest):
+                sides = zip([left, *rest], ops, rest, strict=False)
+                return both(tuple(self._compared(*side, positive) for side in sides), positive)
             case ast.NamedExpr():
                 self.eval(test)
                 return UNNAMED

@@ -24,11 +24,11 @@ def dividing(tree: ast.Module) -> frozenset[str]:
     only so many are begun: `if i // n >= windows: continue`, `range(windows * n)`,
     `usable = len(batches) // n * n` and `if i >= usable: break`.
     """
-    found = {*_begun(tree), *_multiplied(tree)}
+    found = {*_begun(tree), *_multiplied(tree), *_cut_to_size(tree)}
     for division in _insisted(tree):
         factors = _factors(division.right)
         if len(factors) == 1 and isinstance(division.right, ast.Name):
-            factors = _factors(_value_of(division.right.id, tree) or division.right)
+            factors = _factors(_value_of(division.right.id, tree) or division.right) or factors
         if len(factors) > 1 or _is_length(division.left):
             found |= factors
     return frozenset(found)
@@ -95,6 +95,28 @@ def _multiplied(tree: ast.Module) -> Iterator[str]:
                     rounds = _value_of(rounds.id, tree) or rounds
                 if isinstance(rounds, ast.BinOp):
                     yield from _factors(rounds)
+
+
+def _cut_to_size(tree: ast.Module) -> Iterator[str]:
+    """`batches[: len(batches) // n * n]`, `islice(loader, n * (len(loader) // n))`."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Subscript(slice=ast.Slice(lower=None, upper=ast.expr() as end)):
+                pass
+            case ast.Call(func=ast.Name(id="islice"), args=[_, end]):
+                pass
+            case _:
+                continue
+        if isinstance(end, ast.Name):
+            end = _value_of(end.id, tree) or end
+        match end:
+            case ast.BinOp(ast.BinOp(_, ast.FloorDiv(), size), ast.Mult(), again) | ast.BinOp(
+                again, ast.Mult(), ast.BinOp(_, ast.FloorDiv(), size)
+            ) if ast.unparse(size) == ast.unparse(again):
+                yield from _factors(size)
+            case ast.BinOp(length, ast.Sub(), ast.BinOp(same, ast.Mod(), size)):
+                if ast.unparse(length) == ast.unparse(same):
+                    yield from _factors(size)
 
 
 def _factors(node: ast.expr) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from gradledger.ledger.events import Batch, EpochEnd, Keep, Schedule
 from gradledger.ledger.places import Place
@@ -228,7 +228,11 @@ class Rounds(Managers):
         known = self.known.dividing.get(id(module))
         if known is None:
             known = self.known.dividing[id(module)] = dividing(module.tree)
-        return size_of(window) in known | self.varying
+        size = size_of(window)
+        return size in known | self.varying or any(
+            isinstance(value := self.lookup(name), Constant) and repr(value.value) == size
+            for name in known
+        )
 
     def write_rounds(
         self,
@@ -301,11 +305,20 @@ def _stops_behind_a_step(loop: ast.For | ast.AsyncFor) -> bool:
 def _is_set_back(name: str, loop: ast.AST) -> bool:
     """`loss = 0` in the loop: what was walked is left behind there."""
     return any(
-        isinstance(inner, ast.Assign)
-        and isinstance(inner.value, ast.Constant)
-        and any(ast.unparse(target) == name for target in inner.targets)
+        isinstance(value, ast.Constant) and ast.unparse(target) == name
         for inner in ast.walk(loop)
+        if isinstance(inner, ast.Assign)
+        for targets in inner.targets
+        for target, value in _pairs(targets, inner.value)
     )
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """`a, b = 0, 1`: each with its own."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        yield from zip(target.elts, value.elts, strict=False)
+    else:
+        yield target, value
 
 
 def is_range(node: ast.expr) -> bool:

@@ -189,6 +189,9 @@ class GradientCalls(Stepping):
             return frozenset()  # a part of it was detached
         if self.is_of_this_batch(target):
             return frozenset()
+        holder = target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")
+        if holder and f"{holder}.pop" in self.scope.module.source:
+            return frozenset()  # what is put into it is taken out again
         at = self.at(node)
         self.emit(Keep(at, "loss"))
         return frozenset({at})

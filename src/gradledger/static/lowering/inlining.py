@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 
 from gradledger.ledger.tuples import NamedTuple
 from gradledger.ledger.values import replace
@@ -16,6 +16,7 @@ from gradledger.static.lowering.state import DEEPEST, Scope
 from gradledger.static.lowering.values import (
     NO_KEYS,
     NONE,
+    PLAIN,
     UNKNOWN,
     ClassDef,
     Constant,
@@ -23,7 +24,6 @@ from gradledger.static.lowering.values import (
     Imported,
     Items,
     Known,
-    Optimizer,
     Thing,
     is_plain,
     reach_of,
@@ -104,9 +104,9 @@ class Inlining(Expressions):
                 self.note_unknown(node, "a generator does things to gradients")
             return UNKNOWN
         again = self.closed.get(id(function.node))
-        if again is not None and all(map(is_plain, arguments.values())):
+        if again is not None and not self.loops and all(map(is_plain, arguments.values())):
             return again
-        begun, before = self._scope_count, list(self.optimizers.values())
+        begun, before = self._scope_count, set(self.optimizers)
         scope = self.new_scope(
             getattr(function.node, "name", "lambda"),
             function.module,
@@ -115,25 +115,29 @@ class Inlining(Expressions):
             node=function.node,
         )
         self.stack.append(id(function.node))
+        enabled = self.grad_enabled
+        self.grad_enabled = enabled and not _has_no_graph(function.node)
         try:
             body = self.block(lambda: self._enter(function, scope, arguments, root=root))
         finally:
             self.stack.pop()
+            self.grad_enabled = enabled
         if acts(body):
             self.out.append(Call(body))
         returned = scope.returned or [NONE]
         value = returned[0]
         for other in returned[1:]:
             value = join(value, other)
-        if is_plain(value) and holds(body, Spends) and self._is_closed(body, begun, before):
+        trains = not self.loops and is_plain(value) and holds(body, Spends)
+        if trains and self._is_closed(body, begun, before):
             # The next call, as for another fold of the data, does the same to other things.
             self.closed[id(function.node)] = value
         return value
 
-    def _is_closed(self, body: Program, begun: int, before: Collection[Optimizer]) -> bool:
+    def _is_closed(self, body: Program, begun: int, before: set[str]) -> bool:
         """Does it deposit, spend and clear only what was made in it, from this number on?"""
-        named = {optimizer.name for optimizer in before}
-        held = [optimizer.keys for optimizer in before]
+        made = {n for n, o in self.optimizers.items() if n not in before and not o.outside}
+        held = [o.keys for o in self.optimizers.values()]
 
         def is_own(key: str) -> bool:
             return _number(key) > begun or not any(
@@ -141,8 +145,7 @@ class Inlining(Expressions):
             )
 
         return all(
-            (event.optimizer and event.optimizer not in named)
-            or (event.keys and all(map(is_own, event.keys)))
+            event.optimizer in made if event.optimizer else all(map(is_own, event.keys))
             for event in events_in(body)
             if isinstance(event, Effect)
         )
@@ -236,6 +239,8 @@ class Inlining(Expressions):
         """The result of a function that does nothing to gradients."""
         if id(function.node) in self.stack:
             return UNKNOWN
+        if _has_no_graph(function.node):
+            return PLAIN
         bound = (function.bound,) if function.bound is not None else ()
         if isinstance(function.bound, Thing) and function.bound.key:
             self._renew_attributes(function, function.bound.key, node)
@@ -245,7 +250,7 @@ class Inlining(Expressions):
         if not made.reach:
             return made
         surely = made.reach
-        if _cuts(function):
+        if cuts(function):
             surely = NO_KEYS
         elif self.gives_several(function):
             # Which of them is made of which argument, nobody knows.
@@ -378,11 +383,14 @@ def callee_of(function: FunctionDef) -> Callee:
     return id(function.node), 0 if cls is None else id(cls.node)
 
 
-def _cuts(function: FunctionDef) -> bool:
+def cuts(function: FunctionDef) -> bool:
     """May its result have no graph, whatever it is given?"""
     node, module = function.node, function.module
-    if module.says(CUTS, node) or module.says(NO_GRADIENTS, node):
-        return True
+    return module.says(CUTS, node) or module.says(NO_GRADIENTS, node) or _has_no_graph(node)
+
+
+def _has_no_graph(node: ast.AST) -> bool:
+    """`@torch.no_grad()`: is nothing that it computes differentiable?"""
     decorators = map(ast.unparse, getattr(node, "decorator_list", ()))
     return any("no_grad" in name or "inference_mode" in name for name in decorators)
 

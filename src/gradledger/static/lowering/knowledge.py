@@ -28,8 +28,8 @@ class Knowledge:
         """By module, the names of sizes that its data is a multiple of."""
         self.impure: dict[int, bool] = {}
         """Whether there are calls in an expression."""
-        self.handed_on: dict[int, frozenset[str]] = {}
-        """By tree, the names that are given to somebody."""
+        self.only_made: dict[int, frozenset[str]] = {}
+        """By tree, the names of modules that are made and called, and nothing else."""
         self.lineages: dict[int, list[ClassDef]] = {}
         self.bases_outside: dict[int, list[str]] = {}
         self.definitions: dict[tuple[int, str], Known | None] = {}

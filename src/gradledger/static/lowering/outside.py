@@ -12,7 +12,7 @@ from gradledger.static.lowering.dividing import counts_updates
 from gradledger.static.lowering.effects import (
     Reads,
 )
-from gradledger.static.lowering.inlining import Arguments
+from gradledger.static.lowering.inlining import Arguments, cuts
 from gradledger.static.lowering.tensors import TensorCalls
 from gradledger.static.lowering.values import (
     LENGTH,
@@ -99,9 +99,13 @@ class OutsideCalls(TensorCalls):
                 return made
         if dotted == "builtins.getattr" and len(node.args) >= 2:
             return self._by_name(node)
+        if dotted == "builtins.setattr" and len(node.args) == 3:
+            return self.set_by_name(node)
         if name == "import_module" and node.args and isinstance(node.args[0], ast.Constant):
             return External(str(node.args[0].value))
         arguments = self.arguments(node)
+        if any(isinstance(value, FunctionDef) and cuts(value) for value in arguments.values()):
+            return PLAIN  # `tree_map(lambda t: t.detach(), states)`
         made = self._made_outside(dotted, name, arguments, node)
         if made is not None:
             return made
@@ -118,6 +122,9 @@ class OutsideCalls(TensorCalls):
             return Thing(leaf=True, built=dotted)
         if torch and (name in FROM_DATA or name in facts.DETACHING or name.endswith("_like")):
             return PLAIN
+        if name == "functional_call":  # with other parameters than its own, as a rule
+            made = self.computed(*arguments.values(), sure=False)
+            return replace(made, reach=NO_KEYS, maybe=made.maybe | made.reach)
         if name in ("deepcopy", "copy") and isinstance(first := arguments.get(0, ""), Thing):
             return Thing(plain=first.plain, cls=first.cls, built=first.built or dotted)
         if torch and name in sizes.CREATORS:
@@ -140,6 +147,10 @@ class OutsideCalls(TensorCalls):
             # LARC(optimizer): if this turns out to step and to clear, it does so for that one.
             return Thing(built=dotted, reach=first.keys or NO_KEYS)
         return replace(made, built=dotted) if not made.plain else Thing(built=dotted)
+
+    def set_by_name(self, node: ast.Call) -> Known:
+        """`setattr(parameter, "grad", value)`: the same as to assign it."""
+        raise NotImplementedError
 
     def _by_name(self, node: ast.Call) -> Known:
         """`getattr(torch.optim, name)`: some class of that module."""

@@ -158,6 +158,8 @@ class State:
         self.statements = 0
         self.most_statements = MOST_STATEMENTS
         self._scope_count = 0
+        self.ever_frozen: frozenset[str] = frozenset()
+        """What `requires_grad` was taken from, somewhere."""
         self.closed: dict[int, Known] = {}
         """What functions gave that train nothing but what they make themselves."""
         self.rounds: int | None = None

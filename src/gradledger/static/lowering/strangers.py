@@ -132,6 +132,7 @@ class Strangers(Inlining):
                 )
             else:
                 self.frozen |= keys
+                self.ever_frozen |= keys
 
     def put_back(self, keys: frozenset[str], node: ast.AST) -> None:
         """Parameters get other values: what an optimizer has made of their gradients is undone."""

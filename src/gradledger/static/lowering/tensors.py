@@ -16,6 +16,7 @@ from gradledger.static.lowering.gradients import GradientCalls
 from gradledger.static.lowering.inlining import Arguments, callee_of
 from gradledger.static.lowering.values import (
     NO_KEYS,
+    NONE,
     PLAIN,
     UNKNOWN,
     Constant,
@@ -153,6 +154,8 @@ class TensorCalls(GradientCalls):
             loss = UNKNOWN
         if isinstance(loss, Thing) and self._is_engine(thing, loss):
             return self._engine_backward(thing, loss, node)
+        if arguments.get(0, "gradient") not in (None, NONE):
+            thing = replace(thing, weight=UNKNOWN_WEIGHT)
         self.deposit(thing, node, arguments)
         return PLAIN
 
