@@ -28,7 +28,7 @@ class Knowledge:
         """By module, the names of sizes that its data is a multiple of."""
         self.impure: dict[int, bool] = {}
         """Whether there are calls in an expression."""
-        self.only_made: dict[int, frozenset[str]] = {}
+        self.only_called: dict[int, frozenset[str]] = {}
         """By tree, the names of modules that are made and called, and nothing else."""
         self.lineages: dict[int, list[ClassDef]] = {}
         self.bases_outside: dict[int, list[str]] = {}

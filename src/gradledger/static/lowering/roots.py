@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator
 
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import Value, replace
-from gradledger.static.lowering.conditions import called_name
 from gradledger.static.lowering.frameworks import Frameworks
+from gradledger.static.lowering.freezing import freezes
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.knowledge import Knowledge
 from gradledger.static.lowering.state import MOST_STATEMENTS, TooMuchCode
+from gradledger.static.lowering.strays import only_called
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Optimizer, Thing, within
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import NOTHING, Program
@@ -42,11 +43,6 @@ def is_torch(text: str) -> bool:
         return True
     return "zero_grad(" in text and not OTHERS.search(text)
 
-
-FREEZES = Pattern(
-    r"\.requires_grad(?:_\(|\s*=(?!=))\s*(?!True)\w|[\"']requires_grad[\"']\s*,\s*(?!True)\w"
-)
-"""Who says this freezes something, or may."""
 
 MAKES = Pattern(r"ptim|\.fit\(", words=("ptim", ".fit("))
 """Words of code that makes what deposits or spends."""
@@ -292,36 +288,8 @@ class _Roots:
             frozenset(walk.uncounted),
             frozenset(walk.deferred),
             walk.transfers,
-            self._freezes(walk, node) and not _known_frozen(walk),
+            not _known_frozen(walk) and freezes(self._module, node, walk.inlined),
         )
-
-    def _freezes(self, walk: Walk, node: ast.AST) -> bool:
-        """Does the code freeze anything, or what it speaks of?"""
-        module = self._module
-        if not FREEZES.search(module.source):
-            return False
-        left = {
-            name: module.text(part)
-            for name, part in module.definitions.items()
-            if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-            and id(part) not in walk.inlined
-            and part is not node
-        }
-        said = module.source
-        for text in left.values():
-            said = said.replace(text, "")
-        while not FREEZES.search(said):
-            spoken = [name for name in left if re.search(rf"\b{name}\b", said)]
-            if not spoken:
-                return False
-            said = "\n".join(map(left.pop, spoken))
-        return True
-
-
-def _known_frozen(walk: Walk) -> bool:
-    """Was one of the nets that somebody trains ever frozen?"""
-    held = [key for optimizer in walk.optimizers.values() for key in optimizer.keys or ()]
-    return any(within(key, k) or within(k, key) for key in walk.ever_frozen for k in held)
 
 
 def _batch_index(node: ast.AST) -> str:
@@ -364,56 +332,16 @@ def _only_called(walk: Walk, key: str) -> bool:
     if not name.isidentifier() or not walk.uses().of(name) <= {"train"}:
         return False
     tree = walk.scope.module.tree
-    known = walk.known.only_made.get(id(tree))
+    known = walk.known.only_called.get(id(tree))
     if known is None:
-        made = frozenset(name for node in ast.walk(tree) for name in _made_in(node))
-        known = walk.known.only_made[id(tree)] = made - frozenset(_handed_on(tree))
+        known = walk.known.only_called[id(tree)] = only_called(tree)
     return name in known
 
 
-def _handed_on(tree: ast.Module) -> Iterator[str]:
-    """Names that are not only made, called, or looked at: somebody may do more with them."""
-    for parent in ast.walk(tree):
-        match parent:
-            case ast.Assign(targets):
-                made = set(_made_in(parent))
-                for name in ast.walk(ast.Tuple(targets, ast.Store())):
-                    if isinstance(name, ast.Name) and name.id not in made:
-                        yield name.id
-                if isinstance(parent.value, ast.Name):
-                    yield parent.value.id
-            case ast.Attribute(attr="requires_grad_"):
-                yield from (n.id for n in ast.walk(parent) if isinstance(n, ast.Name))
-            case ast.Attribute() | ast.Subscript():
-                pass
-            case ast.Tuple(ctx=ast.Store()):
-                pass
-            case _:
-                for child in ast.iter_child_nodes(parent):
-                    called = isinstance(parent, ast.Call) and parent.func is child
-                    if isinstance(child, ast.Name) and not called:
-                        yield child.id
-
-
-def _made_in(node: ast.AST) -> Iterator[str]:
-    """The names that an assignment gives to modules which it makes, with all their parameters."""
-    if not isinstance(node, ast.Assign):
-        return
-    for target in node.targets:
-        targets, values = [target], [node.value]
-        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-            targets, values = target.elts, node.value.elts
-        for name, value in zip(targets, values, strict=False):
-            while isinstance(value, ast.Call) and called_name(value) in MOVES:
-                value = value.func.value if isinstance(value.func, ast.Attribute) else value.func
-            if isinstance(name, ast.Name) and isinstance(value, ast.Call):
-                affine = any("affine" in (k.arg or "") for k in value.keywords)
-                if not affine and called_name(value)[:1].isupper():
-                    yield name.id
-
-
-MOVES = frozenset({"to", "cuda", "cpu", "float", "double", "half", "bfloat16", "train"})
-"""Methods of a module that give it back, with the same parameters."""
+def _known_frozen(walk: Walk) -> bool:
+    """Was one of the nets that somebody trains ever frozen?"""
+    held = [key for optimizer in walk.optimizers.values() for key in optimizer.keys or ()]
+    return any(within(key, k) or within(k, key) for key in walk.ever_frozen for k in held)
 
 
 def _come_from_outside(walk: Walk) -> None:

@@ -1,0 +1,58 @@
+"""Modules that a file makes and calls, and does nothing else with: nobody trains them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradledger.static.lowering.conditions import called_name
+
+MOVES = frozenset({"to", "cuda", "cpu", "float", "double", "half", "bfloat16", "train"})
+"""Methods of a module that give it back, with the same parameters."""
+
+
+def only_called(tree: ast.Module) -> frozenset[str]:
+    """The names of modules that are made and called, or looked at, and nothing else."""
+    made = frozenset(name for node in ast.walk(tree) for name in _made_in(node))
+    return made - frozenset(_handed_on(tree))
+
+
+def _handed_on(tree: ast.Module) -> Iterator[str]:
+    """Names that are not only made, called, or looked at: somebody may do more with them."""
+    for parent in ast.walk(tree):
+        match parent:
+            case ast.Assign(targets):
+                made = set(_made_in(parent))
+                for name in ast.walk(ast.Tuple(targets, ast.Store())):
+                    if isinstance(name, ast.Name) and name.id not in made:
+                        yield name.id
+                if isinstance(parent.value, ast.Name):
+                    yield parent.value.id
+            case ast.Attribute(attr="requires_grad_"):
+                yield from (n.id for n in ast.walk(parent) if isinstance(n, ast.Name))
+            case ast.Attribute() | ast.Subscript():
+                pass
+            case ast.Tuple(ctx=ast.Store()):
+                pass
+            case _:
+                for child in ast.iter_child_nodes(parent):
+                    called = isinstance(parent, ast.Call) and parent.func is child
+                    if isinstance(child, ast.Name) and not called:
+                        yield child.id
+
+
+def _made_in(node: ast.AST) -> Iterator[str]:
+    """The names that an assignment gives to modules which it makes, with all their parameters."""
+    if not isinstance(node, ast.Assign):
+        return
+    for target in node.targets:
+        targets, values = [target], [node.value]
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            targets, values = target.elts, node.value.elts
+        for name, value in zip(targets, values, strict=False):
+            while isinstance(value, ast.Call) and called_name(value) in MOVES:
+                value = value.func.value if isinstance(value.func, ast.Attribute) else value.func
+            if isinstance(name, ast.Name) and isinstance(value, ast.Call):
+                affine = any("affine" in (k.arg or "") for k in value.keywords)
+                if not affine and called_name(value)[:1].isupper():
+                    yield name.id
