@@ -8,7 +8,14 @@ from collections.abc import Callable, Iterator
 from gradledger.ledger.tuples import NamedTuple
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.blocks import acts, events_in, holds
-from gradledger.static.lowering.effects import Effect, HandsOver, Renews, Spends
+from gradledger.static.lowering.effects import (
+    Clears,
+    Deposits,
+    Effect,
+    HandsOver,
+    Renews,
+    Spends,
+)
 from gradledger.static.lowering.expressions import Expressions
 from gradledger.static.lowering.joining import join
 from gradledger.static.lowering.knowledge import Callee
@@ -144,11 +151,14 @@ class Inlining(Expressions):
                 keys is None or any(within(key, k) or within(k, key) for k in keys) for keys in held
             )
 
-        return all(
-            event.optimizer in made if event.optimizer else all(map(is_own, event.keys))
-            for event in events_in(body)
-            if isinstance(event, Effect)
-        )
+        def concerns_none_else(event: Effect) -> bool:
+            if event.optimizer:
+                return event.optimizer in made
+            # Of a deposit that nobody can trace, anybody may get a part.
+            traced = bool(event.keys) or not isinstance(event, Deposits | Clears)
+            return traced and all(map(is_own, event.keys))
+
+        return all(concerns_none_else(e) for e in events_in(body) if isinstance(e, Effect))
 
     def property_of(self, method: FunctionDef, thing: Thing, name: str) -> Known:
         """What a property returns; under its own name where that is not known."""
