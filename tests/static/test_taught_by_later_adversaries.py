@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.static.programs import ONE_NET, check, correct, each, faulty, finds, shown
 
 TWO_NETS = """
@@ -318,3 +320,18 @@ for x, y in loader:
         break
 """
     assert {rule for rule, _ in shown(check(program))} == {"GL101"}
+
+
+@pytest.mark.parametrize("clear", ["optimizer.zero_grad()", "pass"])
+def test_an_optimizer_may_be_made_right_where_it_is_given(clear: str) -> None:
+    program = f"""{ONE_NET}
+def fit(net, spender):
+    for x, y in loader:
+        {clear.replace("optimizer", "spender")}
+        criterion(net(x), y).backward()
+        spender.step()
+
+fit(model, torch.optim.SGD(model.parameters(), lr=0.1))
+"""
+    found = {rule for rule, _ in shown(check(program))}
+    assert found == ({"GL101"} if clear == "pass" else set())

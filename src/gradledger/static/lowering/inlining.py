@@ -31,6 +31,7 @@ from gradledger.static.lowering.values import (
     Imported,
     Items,
     Known,
+    Optimizer,
     Thing,
     is_plain,
     reach_of,
@@ -221,6 +222,8 @@ class Inlining(Expressions):
                 value = Thing(full)
             if isinstance(value, Thing) and not value.key and not value.plain:
                 value = replace(value, key=full)
+            elif isinstance(value, Optimizer) and not value.name:  # made right in the call
+                value = self._register(replace(value, name=name))
             self.store[full] = value
         if node.args.vararg:
             self.store[scope.id + node.args.vararg.arg] = Items(tuple(given[len(names) :]))
