@@ -72,6 +72,16 @@ def test_what_weighs_much_goes_alone() -> None:
     )
 
 
+def test_what_weighs_nothing_is_done_too() -> None:
+    assert (
+        said("""
+        found = spread(range(3), lambda n: n, jobs=1, at_once=2, weigh=lambda n: 0)
+        print([n for n, _ in found])
+    """)
+        == "[0, 1, 2]"
+    )
+
+
 def test_what_weighs_the_same_is_done_in_order() -> None:
     assert said("print([n for n, _ in spread(range(7), lambda n: n, jobs=1, at_once=2)])") == (
         "[0, 1, 2, 3, 4, 5, 6]"

@@ -136,9 +136,10 @@ class Auditing:
             verdict, fingerprints = self._audit.verdict(self._subject), self._audit.fingerprints
         if self._ranks is not None and self._audit is not None:
             testimony = Testimony(verdict, fingerprints, _end(error))
-            self._ranks.leave(testimony)
-            if not self._ranks.speaks(0 if error is None else HESITATION):
-                return None
+            if not self._ranks.speaks():
+                self._ranks.leave(testimony)
+                if error is None or not self._ranks.speaks(HESITATION):
+                    return None
             patience = PATIENCE if error is None else HASTE
             others = self._ranks.gather(patience)
             if self._audit.recording is not None:

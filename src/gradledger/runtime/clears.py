@@ -30,7 +30,6 @@ class Clears:
         self.journal = journal
         self.backwards = backwards
         self.optimizers = optimizers
-        self._latest: Clear | None = None
         self._page: Page | None = None
         self._unspent = False
         """Whether something was unspent on that page."""
@@ -103,17 +102,10 @@ class Clears:
         self._cleared(to_zeros, at, to_none=False)
 
     def _cleared(self, slots: Slots, at: Place, *, to_none: bool) -> None:
-        if not slots:
-            return
-        journal, event = self.journal, self._latest
-        self.backwards.cleared(slots)
-        names = journal.cells.names_of(slots)
-        # The same as last time is quicker to know again than to look up.
-        if event is None or (
-            event.cells is not names or event.at is not at or event.to_none is not to_none
-        ):
-            event = self._latest = journal.made(Clear, at, names, to_none)
-        journal.post(event)
+        if slots:
+            journal = self.journal
+            self.backwards.cleared(slots)
+            journal.post(journal.made(Clear, at, journal.cells.names_of(slots), to_none))
 
     # Where to clear unspent gradients is right
 

@@ -24,7 +24,6 @@ class Clips:
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
-        self._latest: Clip | None = None
         self._used: dict[int, bool] = {}
         """By place: does the program look at the norm that a call there gives back?"""
         self.begins: list[Callable[[Sequence[Tensor]], None]] = []
@@ -81,13 +80,7 @@ class Clips:
             slots = cells.slots_of(leaves)
         cells.see(leaves, slots)
         names = cells.names_of(slots)
-        event, changes = self._latest, not isinf(float(limit))
-        # The same as last time is quicker to know again than to look up.
-        if event is None or (
-            event.cells is not names or event.at is not at or event.changes is not changes
-        ):
-            event = self._latest = journal.made(Clip, at, names, changes)
-        journal.post(event)
+        journal.post(journal.made(Clip, at, names, not isinf(float(limit))))
         if given_to is not None and self._is_used(at, given_to):
             self._read(at, names)
 

@@ -37,7 +37,7 @@ class Kept:
 
     def begin(self, site: Site, root: Node) -> int:
         """A pass from this node begins; gives the node's number."""
-        if site.passes >= site.next_count and site.counts_now():
+        if site.counts_now():
             note_on_root(root, self._loss, site.token(self.windows))
             alive = len(site.alive)
             if alive > site.most_alive:

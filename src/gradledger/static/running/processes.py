@@ -77,10 +77,10 @@ def _lots(items: Sequence[int], at_once: int, weigh: Callable[[int], int]) -> li
     """Neighbours together, but not so many that they weigh more than most: `at_once` on average."""
     most = sum(map(weigh, items)) * at_once / max(len(items), 1)
     lots: list[list[int]] = []
-    weight = most
+    weight = 0
     for item in items:
         weight += weigh(item)
-        if weight > most or len(lots[-1]) == at_once:
+        if not lots or weight > most or len(lots[-1]) == at_once:
             lots.append([])
             weight = weigh(item)
         lots[-1].append(item)
