@@ -8,8 +8,9 @@ from gradledger.ledger.findings import Finding
 from gradledger.rules import CATALOGUE, YIELDS_TO, judge
 from gradledger.static.checked import Checked, Unknown
 from gradledger.static.interpreter import Interpreter, TooManyPaths
-from gradledger.static.lowering.binding import Binding, TooManyOwners
+from gradledger.static.lowering.binding import Binding
 from gradledger.static.lowering.roots import Root, is_torch, roots
+from gradledger.static.lowering.settling import TooManyOwners
 from gradledger.static.program import Program
 from gradledger.static.project import DEPOSITS, STEPS, Project
 from gradledger.static.reading.sources import Source, Trouble

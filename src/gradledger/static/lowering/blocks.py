@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from gradledger.ledger.events import Batch, Event
 from gradledger.ledger.values import replace
@@ -91,18 +91,31 @@ def conditions_in(program: Program) -> set[str]:
     return {condition for condition in asked if condition}
 
 
-def without(program: Program, kind: type[Event]) -> Program:
-    """The program without the events of one kind."""
+def mapped(program: Program, how: Callable[[Program], Program]) -> Program:
+    """The same piece, made of what `how` makes of the pieces in it."""
     match program:
-        case Do(event):
-            return NOTHING if isinstance(event, kind) else program
         case Sequence(parts):
-            return sequence(without(part, kind) for part in parts)
+            return sequence(map(how, parts))
         case Branch(then, orelse, condition):
-            return branch(without(then, kind), without(orelse, kind), condition)
+            return Branch(how(then), how(orelse), condition)
         case Loop(body) | Call(body):
-            return replace(program, body=without(body, kind))
+            return replace(program, body=how(body))
         case Try(body, handler):
-            return replace(program, body=without(body, kind), handler=without(handler, kind))
+            return replace(program, body=how(body), handler=how(handler))
         case _:
             return program
+
+
+def without(program: Program, kind: type[Event]) -> Program:
+    """The program without the events of one kind."""
+
+    def less(piece: Program) -> Program:
+        match piece:
+            case Do(event):
+                return NOTHING if isinstance(event, kind) else piece
+            case Branch(then, orelse, condition):
+                return branch(less(then), less(orelse), condition)
+            case _:
+                return mapped(piece, less)
+
+    return less(program)

@@ -1,7 +1,7 @@
 """What code does to gradients, as it is met: events whose cells are not known yet.
 
 Which cells there are shows only when all of the code has been walked: an optimizer may be met
-after the backward that it spends. `binding` turns effects into events then.
+after the backward that it spends. `settling` turns effects into events then.
 """
 
 from __future__ import annotations

@@ -16,19 +16,9 @@ from gradledger.ledger.events import (
     Update,
 )
 from gradledger.ledger.values import replace
-from gradledger.static.lowering.blocks import does, sequence
+from gradledger.static.lowering.blocks import does, mapped
 from gradledger.static.lowering.dependence import deciding
-from gradledger.static.program import (
-    NOTHING,
-    Branch,
-    Call,
-    Do,
-    Loop,
-    Program,
-    Sequence,
-    Tick,
-    Try,
-)
+from gradledger.static.program import NOTHING, Branch, Do, Program, Tick
 
 LEFT_OUT = (Clip, Compare, Keep, Release, Schedule, Sync, Unscale, Update)
 
@@ -43,37 +33,30 @@ def _essential(program: Program) -> Program:
     match program:
         case Do(event):
             return NOTHING if isinstance(event, LEFT_OUT) else Do(_plain(event))
-        case Sequence(parts):
-            return sequence(map(_essential, parts))
         case Branch(then, orelse, condition):
             then, orelse = _essential(then), _essential(orelse)
             if then == orelse:
                 return then
             return Branch(then, orelse, condition) if does(then) or does(orelse) else NOTHING
-        case Loop(body) | Call(body):
-            return replace(program, body=_essential(body))
-        case Try(body, handler, fault):
-            return Try(_essential(body), _essential(handler), fault)
         case _:
-            return program
+            return mapped(program, _essential)
 
 
 def _asking(program: Program, asked: frozenset[str]) -> Program:
     """Without windows of which nothing depends any more, and without other such questions."""
-    match program:
-        case Tick(starts, ends):
-            return program if {starts, ends} & asked else NOTHING
-        case Sequence(parts):
-            return sequence(_asking(part, asked) for part in parts)
-        case Branch(then, orelse, condition):
-            named = condition if condition in asked else None
-            return Branch(_asking(then, asked), _asking(orelse, asked), named)
-        case Loop(body) | Call(body):
-            return replace(program, body=_asking(body, asked))
-        case Try(body, handler, fault):
-            return Try(_asking(body, asked), _asking(handler, asked), fault)
-        case _:
-            return program
+
+    def asking(piece: Program) -> Program:
+        match piece:
+            case Tick(starts, ends):
+                return piece if {starts, ends} & asked else NOTHING
+            case Branch(then, orelse, condition):
+                return Branch(
+                    asking(then), asking(orelse), condition if condition in asked else None
+                )
+            case _:
+                return mapped(piece, asking)
+
+    return asking(program)
 
 
 def _plain(event: Event) -> Event:

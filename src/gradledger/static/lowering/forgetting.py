@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gradledger.ledger.values import replace
-from gradledger.static.lowering.blocks import pieces, sequence
-from gradledger.static.program import Branch, Call, Forget, Loop, Program, Sequence, Try
+from gradledger.static.lowering.blocks import mapped, pieces, sequence
+from gradledger.static.program import Branch, Forget, Loop, Program, Sequence
 
 
 def independent(program: Program) -> Program:
@@ -35,12 +34,7 @@ def _without_names(program: Program, once: frozenset[str], fresh: frozenset[str]
                 _without_names(orelse, once, fresh),
                 None if condition in once & fresh else condition,
             )
-        case Loop(body):
-            return replace(program, body=_without_names(body, once, frozenset()))
-        case Call(body):
-            return replace(program, body=_without_names(body, once, fresh))
-        case Try(body, handler):
-            tried = _without_names(body, once, fresh)
-            return replace(program, body=tried, handler=_without_names(handler, once, fresh))
+        case Loop():
+            return mapped(program, lambda piece: _without_names(piece, once, frozenset()))
         case _:
-            return program
+            return mapped(program, lambda piece: _without_names(piece, once, fresh))
