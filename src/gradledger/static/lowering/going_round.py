@@ -16,6 +16,7 @@ from gradledger.static.lowering.blocks import (
     holds,
     sequence,
 )
+from gradledger.static.lowering.callees import goes_on_for_ever
 from gradledger.static.lowering.conditions import (
     called_name,
 )
@@ -23,7 +24,6 @@ from gradledger.static.lowering.dividing import dividing
 from gradledger.static.lowering.effects import (
     Deposits,
 )
-from gradledger.static.lowering.inlining import goes_on_for_ever
 from gradledger.static.lowering.joining import joined
 from gradledger.static.lowering.managers import Managers
 from gradledger.static.lowering.rounds import is_own, size_of

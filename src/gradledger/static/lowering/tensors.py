@@ -7,13 +7,14 @@ import ast
 from gradledger.ledger.events import UNKNOWN_WEIGHT
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts, sizes
+from gradledger.static.lowering.callees import callee_of
 from gradledger.static.lowering.effects import (
     Clears,
     Clips,
 )
 from gradledger.static.lowering.expressions import LABELLED
 from gradledger.static.lowering.gradients import GradientCalls
-from gradledger.static.lowering.inlining import Arguments, callee_of
+from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.values import (
     NO_KEYS,
     NONE,

@@ -1,0 +1,197 @@
+"""What functions do and call, told by their text: which of them are worth following."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+
+from gradledger.ledger.values import replace
+from gradledger.static.lowering.expressions import Expressions
+from gradledger.static.lowering.knowledge import Callee
+from gradledger.static.lowering.values import ClassDef, FunctionDef, Imported, Thing
+from gradledger.static.project import (
+    CUTS,
+    DEPOSITS,
+    DETACHES,
+    DOES,
+    NO_GRADIENTS,
+    SMALL,
+    SPENDS,
+    SUPER_CALLS,
+    TOUCHES,
+    Module,
+)
+
+
+class Callees(Expressions):
+    """The project's own functions, before they are followed."""
+
+    def is_interesting(self, function: FunctionDef) -> bool:
+        """Does it do anything to gradients, by itself or by what it calls?"""
+        return self._reaches(function, self.known.interesting, _touches)
+
+    def keeps_cycle(self, function: FunctionDef) -> bool:
+        """Does it both deposit and spend, by itself or by what it calls?"""
+        return self.makes_deposits(function) and self.spends(function)
+
+    def spends(self, function: FunctionDef) -> bool:
+        """Does it make a step, by itself or by what it calls?"""
+        return self._reaches(function, self.known.spending, lambda f: f.module.says(SPENDS, f.node))
+
+    def makes_deposits(self, function: FunctionDef) -> bool:
+        """Does it make a deposit, by itself or by what it calls?"""
+        return self._reaches(
+            function, self.known.depositing, lambda f: f.module.says(DEPOSITS, f.node)
+        )
+
+    def gives_several(self, function: FunctionDef) -> bool:
+        """Does it return more than one thing?"""
+        known = self.known.several.get(id(function.node))
+        if known is None:
+            inside = ast.walk(function.node)
+            returned = (inner.value for inner in inside if isinstance(inner, ast.Return))
+            known = any(isinstance(value, ast.Tuple | ast.List | ast.Dict) for value in returned)
+            self.known.several[id(function.node)] = known
+        return known
+
+    def is_generator(self, function: FunctionDef) -> bool:
+        """Does it give one thing after the other?"""
+        known = self.known.generators.get(id(function.node))
+        if known is None:
+            known = self.known.generators[id(function.node)] = _yields(function)
+        return known
+
+    def _reaches(
+        self,
+        function: FunctionDef,
+        known: dict[Callee, bool],
+        is_it: Callable[[FunctionDef], bool],
+    ) -> bool:
+        """Is it so of the function's text, or of that of a function that it calls?"""
+        callee = callee_of(function)
+        answer = known.get(callee)
+        if answer is None:
+            known[callee] = False  # for functions that call each other
+            answer = is_it(function) or any(
+                self._reaches(called, known, is_it) for called in self.called_by(function)
+            )
+            known[callee] = answer
+        return answer
+
+    def called_by(self, function: FunctionDef) -> Iterator[FunctionDef]:
+        """The project's own functions that a function calls, as far as names tell."""
+        called, members = function.module.calls(function.node)
+        if function.cls is not None and function.module.says(SUPER_CALLS, function.node):
+            start = function.bound.cls if isinstance(function.bound, Thing) else None
+            for name in dict.fromkeys(SUPER_CALLS.findall(function.module.text(function.node))):
+                above = self.method(start or function.cls, name, after=function.cls)
+                if above is not None:
+                    yield replace(above, bound=function.bound)
+        own = function.bound if isinstance(function.bound, Thing) else None
+        cls = function.cls if own is None else own.cls
+        for name in called:
+            method = None if cls is None else self.method(cls, name)
+            found = method or self._called(name, function.module, None)
+            if found is not None:
+                # The object stays the same: what its class overrides, it calls there too.
+                yield found if method is None or own is None else replace(method, bound=own)
+        yield from self._called_on(members, function.module)
+
+    def called_in(
+        self, module: Module, statements: list[ast.stmt], cls: ClassDef | None = None
+    ) -> Iterator[FunctionDef]:
+        """The project's own functions that some lines call, as far as names tell."""
+        for names, members in map(module.calls, statements):
+            for name in names:
+                found = self._called(name, module, cls)
+                if found is not None:
+                    yield found
+            yield from self._called_on(members, module)
+
+    def _called_on(
+        self, members: Iterable[tuple[str, str]], module: Module
+    ) -> Iterator[FunctionDef]:
+        """Functions of other modules, called as `module.function()`."""
+        for owner, name in members:
+            imported = self.defined(module, owner)
+            if isinstance(imported, Imported):
+                found = self._called(name, imported.module, None)
+                if found is not None:
+                    yield found
+
+    def _called(self, name: str, module: Module, cls: ClassDef | None) -> FunctionDef | None:
+        if cls is not None:
+            method = self.method(cls, name)
+            if method is not None:
+                return method
+        found = self.defined(module, name)
+        if isinstance(found, ClassDef):
+            # Whoever makes an object may call any of its methods.
+            return self._busiest_method(found)
+        return found if isinstance(found, FunctionDef) else None
+
+    def _busiest_method(self, cls: ClassDef) -> FunctionDef | None:
+        """A method that makes deposits, else the one that makes the object."""
+        for owner in self.lineage(cls):
+            for statement in owner.node.body:
+                function = isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef)
+                if function and owner.module.says(DOES, statement):
+                    return self.method(cls, statement.name)  # type: ignore[attr-defined]
+        return self.method(cls, "__init__")
+
+
+def callee_of(function: FunctionDef) -> Callee:
+    """What decides what a function does: its text, and whose methods it calls."""
+    own = function.bound.cls if isinstance(function.bound, Thing) else None
+    cls = own or function.cls
+    return id(function.node), 0 if cls is None else id(cls.node)
+
+
+def cuts(function: FunctionDef) -> bool:
+    """May its result have no graph, whatever it is given?"""
+    node, module = function.node, function.module
+    return module.says(CUTS, node) or module.says(NO_GRADIENTS, node) or has_no_graph(node)
+
+
+def has_no_graph(node: ast.AST) -> bool:
+    """`@torch.no_grad()`: is nothing that it computes differentiable?"""
+    decorators = map(ast.unparse, getattr(node, "decorator_list", ()))
+    return any("no_grad" in name or "inference_mode" in name for name in decorators)
+
+
+def _touches(function: FunctionDef) -> bool:
+    node, module = function.node, function.module
+    small = length_of(node) < SMALL
+    return module.says(TOUCHES, node) or (small and module.says(DETACHES, node))
+
+
+def length_of(node: ast.stmt | ast.expr) -> int:
+    """In lines, without the first."""
+    return (node.end_lineno or node.lineno) - node.lineno
+
+
+def goes_on_for_ever(function: ast.AST) -> bool:
+    """Is it a generator that begins again when its data has ended: `while True` around a `for`?"""
+    body = getattr(function, "body", ())
+    last = body[-1] if isinstance(body, list) and body else None
+    return (
+        isinstance(last, ast.While)
+        and isinstance(last.test, ast.Constant)
+        and bool(last.test.value)
+        and not any(isinstance(inner, ast.Break | ast.Return) for inner in ast.walk(last))
+        and any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in ast.walk(last))
+    )
+
+
+def _yields(function: FunctionDef) -> bool:
+    body = getattr(function.node, "body", None)
+    if not isinstance(body, list) or "yield" not in function.module.text(function.node):
+        return False
+    todo: list[ast.AST] = list(body)
+    while todo:
+        inner = todo.pop()
+        if isinstance(inner, ast.Yield | ast.YieldFrom):
+            return True
+        if not isinstance(inner, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            todo.extend(ast.iter_child_nodes(inner))
+    return False
