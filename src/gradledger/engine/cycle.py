@@ -15,7 +15,7 @@ from torch.optim.lr_scheduler import LRScheduler
 from gradledger.engine.interrupts import HeldBack
 from gradledger.engine.losses import advise
 from gradledger.engine.options import Options
-from gradledger.engine.ownership import Ownership
+from gradledger.engine.ownership import Ownership, first_holding
 from gradledger.engine.packing import Packing
 from gradledger.engine.places import outside
 from gradledger.engine.ranks.meetings import Meetings
@@ -26,6 +26,7 @@ from gradledger.engine.sums import Sums
 from gradledger.engine.telling import Telling
 from gradledger.engine.together import meet, with_ranks
 from gradledger.engine.unweighed import Unweighed
+from gradledger.engine.walks import walk
 from gradledger.engine.window import MicroBatch, Window
 from gradledger.errors import LossError, MisuseError, NonFiniteGradient, StepperWarning
 from gradledger.ledger.announcing import listeners
@@ -195,9 +196,7 @@ class Cycle:
                 scaled = (self.scaling.apply(loss),)
                 self.meetings.walk_apart(scaled, inputs, retain=retain_graph)
             else:
-                torch.autograd.backward(
-                    (self.scaling.apply(loss),), retain_graph=retain_graph, inputs=inputs
-                )
+                walk(self.scaling.apply(loss), inputs, retain_graph=retain_graph)
         except BaseException as error:
             self.ownership.clear()
             advise(error)
@@ -222,9 +221,7 @@ class Cycle:
             self.sums.settle_all()
         inputs = self.ownership.trainable
         if self.turn is None or not self.turn.pending:
-            for p in inputs:
-                if p.grad is not None:
-                    raise self._stray_gradient(p)
+            self._check_cells_are_empty(inputs)
         if not inputs:
             raise LossError("every parameter of the optimizer is frozen: nothing can be trained.")
         self.device = loss.device
@@ -281,17 +278,20 @@ class Cycle:
     def _check_nobody_else_deposited(self, turn: MicroBatch) -> None:
         """A micro-batch without a loss of its own, and gradients in the cells: an old habit."""
         if not (turn.pending or turn.torn):
-            for p in self.ownership.trainable:
-                if p.grad is not None:
-                    self.ownership.clear()
-                    raise self._stray_gradient(p)
+            try:
+                self._check_cells_are_empty(self.ownership.trainable)
+            except MisuseError:
+                self.ownership.clear()
+                raise
 
-    def _stray_gradient(self, p: Tensor) -> MisuseError:
-        return MisuseError(
-            f"{self.ownership.names()[id(p)]} holds a gradient that did not come through this "
-            "Stepper. If its loss is meant to count, call stepper.backward(loss) in place of "
-            "loss.backward(); if not, clear it with optimizer.zero_grad()."
-        )
+    def _check_cells_are_empty(self, parameters: Sequence[Tensor]) -> None:
+        holder = first_holding(parameters)
+        if holder is not None:
+            raise MisuseError(
+                f"{self.ownership.names()[id(holder)]} holds a gradient that did not come through "
+                "this Stepper. If its loss is meant to count, call stepper.backward(loss) in place "
+                "of loss.backward(); if not, clear it with optimizer.zero_grad()."
+            )
 
     # The end of a window ----------------------------------------------------------------------
 

@@ -8,8 +8,8 @@ difference; what a person looks at (parameters, `optimizer.state`, `state_dict()
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
-from operator import is_
+from itertools import chain, repeat
+from operator import attrgetter, is_
 from typing import Any
 
 import torch
@@ -17,10 +17,12 @@ from torch import Tensor, nn
 from torch.autograd.graph import increment_version
 from torch.optim import Optimizer
 
-from gradledger.engine.ownership import Group
+from gradledger.engine.ownership import Group, gradient_of
 from gradledger.engine.packable import LOW_PRECISION, has_other_holders
 
 _DENSE = {torch.strided}
+_layout = attrgetter("layout")
+_version = attrgetter("_version")
 
 _ALIGNED = 16
 """Elements: members of a multiple of these come first, so that they start on a cache line."""
@@ -73,28 +75,26 @@ class Pack:
 
         None: it can't be added to a flat buffer, and nothing was.
         """
-        grads: list[Tensor | None] = [p.grad for p in self.members]
-        present = [g for g in grads if g is not None]
-        if {g.layout for g in present} - _DENSE or (self.missing is None and not self.in_place()):
+        present, views = list(map(gradient_of, self.members)), self.sum_views
+        absent: set[int] = set()
+        if any(map(is_, present, repeat(None))):
+            absent = {i for i, grad in enumerate(present) if grad is None}
+            present = [grad for grad in present if grad is not None]
+            views = [view for i, view in enumerate(views) if i not in absent]
+        if not _DENSE.issuperset(map(_layout, present)):
             return None
-        views = self.sum_views
-        if len(present) < len(grads):
-            if not present and self.missing is None:
-                return False
-            views = [v for v, g in zip(views, grads, strict=True) if g is not None]
-        if self.missing is None:
-            self.missing = set()
-            if len(present) < len(grads):
-                self.missing.update(i for i, g in enumerate(grads) if g is None)
+        if self.missing is None and not self.in_place():
+            return None
+        if present and self.missing is None:
+            self.missing = absent
+            if absent:
                 self.sum.zero_()
             torch._foreach_copy_(views, present)
             if weight != 1.0:
                 self.sum.mul_(weight)
-        else:
-            if self.missing:
-                self.missing.difference_update(i for i, g in enumerate(grads) if g is not None)
-            if present:
-                torch._foreach_add_(views, present, alpha=weight)
+        elif present and self.missing is not None:
+            self.missing &= absent
+            torch._foreach_add_(views, present, alpha=weight)
         for p in self.members:
             p.grad = None
         return bool(present)
@@ -141,7 +141,7 @@ class Pack:
 
     def note_step_counts(self) -> None:
         """All members have made the same steps, up to here."""
-        self._counts = [count._version for count in self._counted]
+        self._counts = list(map(_version, self._counted))
 
     # State --------------------------------------------------------------------------------------
 
@@ -208,7 +208,7 @@ class Pack:
             len(values) == len(self._values)
             and all(map(is_, values, self._values))
             and list(map(Tensor.data_ptr, self._tensors)) == self._tensor_addresses
-            and [count._version for count in self._counted] == self._counts
+            and list(map(_version, self._counted)) == self._counts
         )
 
     def dissolve(self) -> None:
