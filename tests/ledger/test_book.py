@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from unittest.mock import patch
 
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gradledger.ledger import Book, Breach, Evidence, Finding, Outcomes, Page, Place, one_per_fault
 from gradledger.ledger.events import (
@@ -18,6 +20,7 @@ from gradledger.ledger.events import (
     Skipped,
     Step,
 )
+from gradledger.ledger.values import replace
 from gradledger.rules import judge
 from tests.strategies import OPENING, event_lists
 
@@ -94,6 +97,22 @@ def test_a_short_memory_changes_nothing(happened: list[Event]) -> None:
         book.post(event)
         page = outcomes.of(page, event).page
     assert page == book.page
+
+
+@given(event_lists, st.sampled_from([1, 2, 3, 10_000]))
+@settings(max_examples=100, deadline=None)
+def test_what_comes_next_need_not_be_what_came_next_before(
+    happened: list[Event], most: int
+) -> None:
+    """The book knows events again by identity; one that is told copies never does."""
+    remembers, knows_none = Book(judge), Book(judge)
+    with patch("gradledger.ledger.book.MOST", most):
+        for event in [*OPENING, *happened, *happened[::-1], *happened]:
+            assert remembers.post(event) == knows_none.post(replace(event))
+    assert remembers.page == knows_none.page
+    assert remembers.tally == knows_none.tally
+    assert remembers.findings == knows_none.findings
+    assert remembers.occurrences == knows_none.occurrences
 
 
 def finding(rule: str, line: int, *evidence: int, certainty: str = "observed") -> Finding:

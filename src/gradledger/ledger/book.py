@@ -19,13 +19,15 @@ MOST = 10_000
 class Entry:
     """What came of an event on a page, and how often that happened."""
 
-    __slots__ = ("after", "breaches", "event", "page", "tally", "times")
+    __slots__ = ("after", "breaches", "event", "page", "tally", "then", "times")
 
     def __init__(self, page: Page, event: Event, outcome: Outcome) -> None:
         self.page = page
         self.event = event
         self.after, self.breaches, self.tally = outcome
         self.times = 0
+        self.then: Entry | None = None
+        """What came next the last time: in a loop, that comes next again."""
 
 
 class Book:
@@ -38,6 +40,7 @@ class Book:
         self._tally = NOTHING
         self._occurrences: Counter[tuple[Place, type[Event]]] = Counter()
         self._outcomes = Outcomes(judge, most=MOST)
+        self._latest: Entry | None = None
         self._entries: dict[tuple[int, int], Entry] = {}
         """By identity, which is quick: the very same page and event come in each iteration.
         An entry keeps both alive, so that no others can be taken for them."""
@@ -46,12 +49,14 @@ class Book:
 
     def post(self, event: Event) -> tuple[Finding, ...]:
         """Enter an event. Returns the findings that it added to, new or counted once more."""
-        page = self.page
-        entry = self._entries.get((id(page), id(event)))
-        if entry is None:
-            entry = self._new_entry(page, event)
+        latest = self._latest
+        entry = None if latest is None else latest.then
+        if entry is None or entry.event is not event:
+            entry = self._entry(self.page, event)
+            if latest is not None:
+                latest.then = entry
         entry.times += 1
-        self.page = entry.after
+        self._latest, self.page = entry, entry.after
         if not entry.breaches:
             return ()
         noted: dict[tuple[str, Place], Finding] = {}
@@ -62,14 +67,16 @@ class Book:
                 noted[key] = self._note(rule, breach, once_more=key not in noted)
         return tuple(noted.values())
 
-    def _new_entry(self, page: Page, event: Event) -> Entry:
-        if len(self._entries) >= MOST:
-            self._count()
-            self._entries.clear()
-        entry = self._entries[id(page), id(event)] = Entry(
-            page, event, self._outcomes.of(page, event)
-        )
-        return entry
+    def _entry(self, page: Page, event: Event) -> Entry:
+        known = self._entries.get((id(page), id(event)))
+        if known is None:
+            if len(self._entries) >= MOST:
+                # None that is forgotten is met again: new ones lead to new ones alone.
+                self._count()
+                self._entries.clear()
+            outcome = self._outcomes.of(page, event)
+            known = self._entries[id(page), id(event)] = Entry(page, event, outcome)
+        return known
 
     @property
     def tally(self) -> Tally:
