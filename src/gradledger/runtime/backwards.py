@@ -27,6 +27,7 @@ from gradledger.runtime.unfailing import survive, unfailing
 from gradledger.runtime.weights import Loss
 
 _GIVEN = (Tensor, list, tuple)
+_OF_TENSORS = Tensor.backward.__code__
 
 
 class Pass:
@@ -89,8 +90,12 @@ class Backwards:
         journal = self.journal
 
         def backward(tensors_: Any, *args: Any, **kwargs: Any) -> None:
-            work = journal.work
-            if journal.asleep or is_compiling() or work.depth or work.hushed:
+            if (
+                journal.asleep
+                or is_compiling()
+                or (work := journal.thread.work).depth
+                or work.hushed
+            ):
                 # Depth: a checkpoint's own pass, inside another one.
                 real(tensors_, *args, **kwargs)
                 return
@@ -135,11 +140,13 @@ class Backwards:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Pass:
-        at = self.journal.arrive(frame)
+        # What most programs call is only a door to what is patched.
+        caller = frame.f_back if frame.f_code is _OF_TENSORS else frame
+        at = self.journal.arrive(caller)
         site = self._sites.get(id(at))
         if site is None:
             site = self._sites[id(at)] = Site(at)
-        site.new_pass()
+        site.new_pass(self.kept.windows)
         self.passes += 1
         roots = [tensors_] if isinstance(tensors_, Tensor) else list(tensors(tensors_))
         retain, create = _keeps(args, kwargs)
@@ -191,7 +198,7 @@ class Backwards:
         grads, now = cells.survey()
         slots, names = cells.changed(now)
         before = cells.seen
-        if before.count(None) != len(before):
+        if any(before):
             slots, names = self._only_deposits(slots, names, before, now, this)
         cells.seen = now
         if this.told and not slots:
@@ -254,8 +261,6 @@ class Backwards:
     def stepped(self) -> None:
         """An optimizer has stepped: windows begin anew."""
         self.kept.windows += 1
-        for site in self._sites.values():
-            site.since_step = 0
 
 
 def _keeps(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bool, bool]:

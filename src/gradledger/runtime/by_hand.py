@@ -120,7 +120,8 @@ class ByHand:
 
     @staticmethod
     def _listening(journal: Journal) -> bool:
-        return not (journal.asleep or journal.work.depth or journal.work.hushed)
+        work = journal.thread.work
+        return not (journal.asleep or work.depth or work.hushed)
 
     @unfailing
     def _taken(self, tensor: Tensor, grad: Tensor, frame: FrameType) -> None:

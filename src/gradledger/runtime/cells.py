@@ -55,8 +55,8 @@ class Cells:
         self._named: dict[Slots, CellNames] = {}
         self._all: tuple[Slots, CellNames] | None = None
         """All of them, until another is met."""
-        self._groups: dict[tuple[int, ...], Slots] = {}
-        """The slots of leaves that came together, by identity, until one is met or dies."""
+        self._groups: dict[tuple[int, ...], tuple[Slots, CellNames]] = {}
+        """The slots and names of leaves that came together, until one is met or dies."""
 
     # Meeting
 
@@ -65,15 +65,16 @@ class Cells:
         slot = self._slots.get(id(leaf))
         return slot if slot is not None and self._refs[slot]() is leaf else None
 
-    def slots_of(self, leaves: list[Tensor]) -> Slots:
-        """The slots of those that have been met."""
+    def group(self, leaves: list[Tensor]) -> tuple[Slots, CellNames]:
+        """The slots and the names of those that have been met."""
         group = tuple(map(id, leaves))
         known = self._groups.get(group)
         if known is None:
             if len(self._groups) > 100:
                 self._groups.clear()
-            slots = (self.slot(leaf) for leaf in leaves)
-            known = self._groups[group] = tuple(slot for slot in slots if slot is not None)
+            met = (self.slot(leaf) for leaf in leaves)
+            slots = tuple(slot for slot in met if slot is not None)
+            known = self._groups[group] = slots, self.names_of(slots)
         return known
 
     def meet(self, leaves: Iterable[Tensor]) -> list[int]:
@@ -231,7 +232,7 @@ class Cells:
 
     def changed(self, now: list[State]) -> tuple[Slots, CellNames]:
         """Those that look different from when they were looked at last."""
-        if None not in now and self.seen.count(None) == len(now):
+        if all(now) and not any(self.seen):
             if self._all is None:
                 slots = tuple(range(len(now)))
                 self._all = slots, self.names_of(slots)

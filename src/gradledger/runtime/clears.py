@@ -44,8 +44,7 @@ class Clears:
         journal = self.journal
 
         def zero_grad(holder: Any, *args: Any, **kwargs: Any) -> Any:
-            work = journal.work
-            if journal.asleep or is_compiling() or work.hushed:
+            if journal.asleep or is_compiling() or (work := journal.thread.work).hushed:
                 return real(holder, *args, **kwargs)
             if work.depth:
                 self.backwards.tell_so_far()
@@ -81,7 +80,7 @@ class Clears:
     def _tell(self, slots: Slots, at: Place) -> None:
         cells = self.journal.cells
         before, states = cells.seen, cells.states(slots)
-        if states.count(None) == len(states):
+        if not any(states):
             if len(slots) == len(before):
                 cells.seen = states
             else:

@@ -43,8 +43,12 @@ class Clips:
         journal = self.journal
 
         def clip(parameters: Any, *args: Any, **kwargs: Any) -> Any:
-            work = journal.work
-            if journal.asleep or is_compiling() or work.hushed or work.depth:
+            if (
+                journal.asleep
+                or is_compiling()
+                or (work := journal.thread.work).depth
+                or work.hushed
+            ):
                 return real(parameters, *args, **kwargs)
             given = parameters if isinstance(parameters, Tensor) else list(parameters)
             frame = sys._getframe(1)
@@ -74,12 +78,11 @@ class Clips:
         self, at: Place, leaves: list[Tensor], limit: Any, given_to: FrameType | None
     ) -> None:
         journal, cells = self.journal, self.journal.cells
-        slots = cells.slots_of(leaves)
+        slots, names = cells.group(leaves)
         if len(slots) != len(leaves):
             journal.meet(leaves, at)
-            slots = cells.slots_of(leaves)
+            slots, names = cells.group(leaves)
         cells.see(leaves, slots)
-        names = cells.names_of(slots)
         journal.post(journal.made(Clip, at, names, not isinf(float(limit))))
         if given_to is not None and self._is_used(at, given_to):
             self._read(at, names)
@@ -98,9 +101,15 @@ class Clips:
         return used
 
     def _around_norm(self, real: Function) -> Function:
+        journal = self.journal
+
         def get_total_norm(grads: Any, *args: Any, **kwargs: Any) -> Any:
-            journal = self.journal
-            if journal.asleep or is_compiling() or journal.work.hushed or journal.work.depth:
+            if (
+                journal.asleep
+                or is_compiling()
+                or (work := journal.thread.work).depth
+                or work.hushed
+            ):
                 return real(grads, *args, **kwargs)
             given = grads if isinstance(grads, Tensor) else list(grads)
             self._looked_at([given] if isinstance(given, Tensor) else given)

@@ -26,13 +26,25 @@ MOST_EVENTS = 50_000
 """Different events that are remembered, to be used again when they happen again."""
 
 
-class _Work(threading.local):
+class Work:
     """What one thread is doing."""
 
-    depth = 0
-    """Watched calls that are running: what they do to gradients is not done by hand."""
-    hushed = False
-    """Somebody tells what happens: what is seen of it besides is no news."""
+    __slots__ = ("depth", "fetching", "hushed")
+
+    def __init__(self) -> None:
+        self.depth = 0
+        """Watched calls that are running: what they do to gradients is not done by hand."""
+        self.hushed = False
+        """Somebody tells what happens: what is seen of it besides is no news."""
+        self.fetching = 0
+        """Loaders that are being asked: one may draw from another."""
+
+
+class _Thread(threading.local):
+    """The thread that asks. It is slow to ask, so its work is one object, asked for once a call."""
+
+    def __init__(self) -> None:
+        self.work = Work()
 
 
 class Journal:
@@ -43,7 +55,7 @@ class Journal:
         self.places = places
         self.cells = Cells(places)
         self.roles = Roles()
-        self.work = _Work()
+        self.thread = _Thread()
         self.asleep = False
         """Nobody watches: between two samples, in a forked child, or after the end."""
         self.closed = False
@@ -88,7 +100,7 @@ class Journal:
             for notice in self.imported:
                 notice()
         at = self.places.here(frame or sys._getframe(1), outside=outside)
-        if self.unsettled and not self.work.depth:
+        if self.unsettled and not self.thread.work.depth:
             with self.entering:
                 self.settle(at)
         return at
@@ -97,7 +109,7 @@ class Journal:
 
     def post(self, event: Event) -> None:
         """Enter an event, after all that happened before it."""
-        if self.work.hushed or self.asleep:
+        if self.thread.work.hushed or self.asleep:
             return
         with self.entering:
             if self.unsettled or self._died or self._gone:
@@ -147,6 +159,11 @@ class Journal:
                 hear(error)
 
     # Working
+
+    @property
+    def work(self) -> Work:
+        """What the thread that asks is doing."""
+        return self.thread.work
 
     @contextmanager
     def call(self) -> Iterator[None]:

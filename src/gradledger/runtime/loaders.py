@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 import weakref
 from collections.abc import Iterator
 from types import CodeType, FrameType
@@ -25,7 +24,6 @@ class Loaders:
     def __init__(self, journal: Journal, backwards: Backwards) -> None:
         self.journal = journal
         self._backwards = backwards
-        self._fetching = _Fetching()
         self._going: dict[int, Going] = {}
         self._latest: tuple[CodeType, int, Batch] | None = None
         """The latest batch that an instruction of the user's own drew, and which. One value, for
@@ -44,13 +42,14 @@ class Loaders:
             patches.around(loader, "__iter__", self._around_iter)
 
     def _around_next(self, real: Function) -> Function:
-        fetching, journal = self._fetching, self.journal
+        journal = self.journal
 
         def __next__(batches: Any) -> Any:  # noqa: N807
             if journal.asleep:
                 return real(batches)
-            depth = fetching.depth
-            fetching.depth = depth + 1
+            work = journal.thread.work
+            depth = work.fetching
+            work.fetching = depth + 1
             try:
                 batch = real(batches)
             except StopIteration:
@@ -58,7 +57,7 @@ class Loaders:
                     self._ended(batches)
                 raise
             finally:
-                fetching.depth = depth
+                work.fetching = depth
             if not depth:
                 try:
                     self._drawn(batches, sys._getframe(1))
@@ -86,7 +85,7 @@ class Loaders:
                 return
             yield batch
 
-    def _drawn(self, batches: Iterator[Any], frame: FrameType | None) -> None:
+    def _drawn(self, batches: Iterator[Any], frame: FrameType) -> None:
         going = self._going.get(id(batches))
         if going is None or going.ref() is not batches:
             self._begun(batches)
@@ -94,20 +93,15 @@ class Loaders:
             going.drawn += 1
         # The same instruction as last time is quicker to know again than to look up.
         latest = self._latest
-        if (
-            latest is not None
-            and frame is not None
-            and frame.f_code is latest[0]
-            and frame.f_lasti == latest[1]
-        ):
+        if latest is not None and frame.f_code is latest[0] and frame.f_lasti == latest[1]:
             self.journal.post(latest[2])
         else:
             self.journal.post(self._new_event(frame))
 
-    def _new_event(self, frame: FrameType | None) -> Batch:
+    def _new_event(self, frame: FrameType) -> Batch:
         journal = self.journal
         event = journal.made(Batch, journal.arrive(frame))
-        if frame is not None and journal.places.is_users(frame.f_code):
+        if journal.places.is_users(frame.f_code):
             self._latest = frame.f_code, frame.f_lasti, event
         return event
 
@@ -129,13 +123,6 @@ class Loaders:
         # Who only evaluates on the data, perhaps in the middle of a window, ends no epoch.
         if self._backwards.passes != going.passes:
             self.journal.post(self.journal.made(EpochEnd, self.journal.arrive()))
-
-
-class _Fetching(threading.local):
-    """Of each thread."""
-
-    depth = 0
-    """Loaders that are being asked: one may draw from another."""
 
 
 class Going:

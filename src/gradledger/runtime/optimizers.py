@@ -183,7 +183,7 @@ class Optimizers:
         self, optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
         journal = self.journal
-        if journal.asleep or is_compiling() or journal.work.hushed:
+        if journal.asleep or is_compiling() or journal.thread.work.hushed:
             return None
         try:
             # Behind torch's wrapper round each `step`.
@@ -200,7 +200,7 @@ class Optimizers:
         return None
 
     def _begun(self, optimizer: Optimizer, at: Place) -> Stepping:
-        if self.journal.work.depth:
+        if self.journal.thread.work.depth:
             self.backwards.tell_so_far()
         known = self.known(optimizer)
         if known.spelled is None:

@@ -52,6 +52,7 @@ class Places:
         # By identity: Python hashes a code object anew each time, all of its bytecode.
         self._user_code: dict[int, bool] = {}
         self._spots: dict[tuple[int, int], Spot] = {}
+        """Of the user's code alone."""
         self._codes: list[CodeType] = []
         """Kept alive, so that no other code is ever taken for one of them."""
         self.met: list[str] = []
@@ -100,19 +101,15 @@ class Places:
         """
         if frame is None:
             frame = sys._getframe(1)
-        known = self._user_code
-        # As `running` and `spot`, spelled out: nothing here is done more often.
-        while frame is not None:
-            code = frame.f_code
-            number = id(code)
-            if number not in known:
-                self.is_users(code)
-            if known[number] and (outside is None or not _initialises(frame, outside)):
-                spot = self._spots.get((number, frame.f_lasti))
-                self.last = place = (self.spot(frame) if spot is None else spot)[0]
-                return place
-            frame = frame.f_back
-        return self.last
+        # Nothing here is done more often, and it is nearly always done from a spot that is known.
+        spot = self._spots.get((id(frame.f_code), frame.f_lasti))
+        if spot is None or outside is not None:
+            users = self.running(frame, outside=outside)
+            if users is None:
+                return self.last
+            spot = self.spot(users)
+        self.last = place = spot.place
+        return place
 
     def running(self, frame: FrameType | None, *, outside: object = None) -> FrameType | None:
         """The innermost frame of the user's, from this one outwards."""

@@ -37,8 +37,8 @@ class Site:
         """The pass whose graph is to be walked next."""
         self.weighs = True
         """Does the weight of its loss matter? Only windows of several are ever judged."""
-        self.since_step = 0
-        """Passes since an optimizer stepped."""
+        self.window = -1
+        """Steps before its latest pass."""
         self.accumulates = False
         """More than one pass of it has gone into a window."""
         self.reaches_inputs = False
@@ -57,12 +57,12 @@ class Site:
         """What holds on to the graphs of its losses."""
         self.most_alive = FEW
 
-    def new_pass(self) -> None:
-        """Another pass begins."""
+    def new_pass(self, window: int) -> None:
+        """Another pass begins, after so many steps."""
         self.passes += 1
-        if self.since_step:
+        if window == self.window:
             self.accumulates = True
-        self.since_step += 1
+        self.window = window
         self.weighs = self.accumulates or self.passes <= ALWAYS
 
     def walks_now(self, *, retain: bool) -> None:
