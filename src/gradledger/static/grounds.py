@@ -35,7 +35,8 @@ class Grounds:
         self._program = program
         self._root = root
         self._sees_all = sees_all
-        owned = [event.cells for event in events_in(program) if isinstance(event, Own)]
+        self._owned = {e.optimizer: e.cells for e in events_in(program) if isinstance(e, Own)}
+        owned = list(self._owned.values())
         apart = sum(map(len, owned)) == len(frozenset().union(*owned))
         unseen = any(o.outside and o.keys is None for o in root.optimizers.values())
         self._all_known = bool(owned) and apart and not unseen
@@ -65,6 +66,8 @@ class Grounds:
                 return self._all_known or any(map(_has_windows, around))
             case "GL204":
                 return not self._root.freezes
+            case "GL502":
+                return any(self._spent_in(finding, loop) for loop in self._around(finding.at))
             case "GL503":
                 return finding.at not in self._root.deferred
             case "GL504":
@@ -92,6 +95,11 @@ class Grounds:
         if not self._all_known or len(stepping) <= len(set(clears)):
             return False
         return all(cells and cells.isdisjoint(finding.cells) for cells in clears)
+
+    def _spent_in(self, finding: Finding, loop: Program) -> bool:
+        """Does an owner of its cells step in the loop? Else they are in no window of this loop."""
+        owners = {owner for owner, cells in self._owned.items() if cells & finding.cells}
+        return not owners.isdisjoint(_stepping(loop))
 
     def _one_steps(self, finding: Finding) -> bool:
         """Is there one optimizer alone that steps in the finding's own loop?"""

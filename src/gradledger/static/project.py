@@ -29,6 +29,7 @@ MATTERS = (
     b".step(",
     b"ptimizer",
     b"requires_grad",
+    b".grad",
     b"cross_entropy",
     b"Loss(",
     b"detach",

@@ -61,6 +61,8 @@ class Assignments(Conditions):
             self._assign_statement(target, value, node)
             if isinstance(target, ast.Name):
                 self._note(target.id, value, node.value)
+            elif isinstance(target, ast.Subscript) and is_plain(value):
+                self._cut_item(target, node.value)
 
     def _note(self, name: str, value: Known, node: ast.expr) -> None:
         """What a name tells from now on: a rest, a flag, a loss of which nobody knows the graph."""
@@ -72,6 +74,12 @@ class Assignments(Conditions):
         now = self.store.get(full)
         if isinstance(now, Thing) and _is_made_of(name, node):
             self.store[full] = replace(now, sure=isinstance(value, Thing) and value.sure)
+
+    def _cut_item(self, target: ast.Subscript, value: ast.expr) -> None:
+        """`state[key] = state[key].detach()`: in a loop, each in its turn."""
+        each = self.loops and not isinstance(self.eval(target.slice), Constant)
+        if each and "detach" in ast.unparse(value):
+            self.cut(target)
 
     def annotated(self, node: ast.AnnAssign) -> None:
         """`a: int = value`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from gradledger.ledger.events import Release
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts
 from gradledger.static.lowering.arithmetic import Arithmetic, is_plain_number
@@ -20,8 +21,10 @@ from gradledger.static.lowering.values import (
     Items,
     Known,
     Parameters,
+    Places,
     Thing,
     is_plain,
+    kept_in,
 )
 from gradledger.static.lowering.weights import MEAN
 from gradledger.static.program import Loop
@@ -154,7 +157,13 @@ class Expressions(Arithmetic):
         while isinstance(spelled, ast.Subscript):
             spelled = spelled.value
         if isinstance(spelled, ast.Name | ast.Attribute):
+            self.release(kept_in(self.eval(spelled)), spelled)
             self.rebind(spelled, PLAIN)
+
+    def release(self, places: Places, node: ast.AST) -> None:
+        """What was kept at these places is let go."""
+        for place in sorted(places, key=lambda p: p.sort_key):
+            self.emit(Release(self.at(node), place))
 
     def dict_comprehension(self, node: ast.DictComp) -> Known:
         """A dict made in one go."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from gradledger.ledger.events import Keep, Release
+from gradledger.ledger.events import Keep
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts
 from gradledger.static.lowering.effects import (
@@ -195,8 +195,3 @@ class GradientCalls(Stepping):
         at = self.at(node)
         self.emit(Keep(at, "loss"))
         return frozenset({at})
-
-    def release(self, places: frozenset, node: ast.AST) -> None:  # type: ignore[type-arg]
-        """What was kept at these places is let go."""
-        for place in sorted(places, key=lambda p: p.sort_key):
-            self.emit(Release(self.at(node), place))

@@ -15,6 +15,7 @@ from gradledger.static.lowering.effects import (
     Effect,
     HandsOver,
     Renews,
+    Resumes,
     Spends,
 )
 from gradledger.static.lowering.joining import join
@@ -116,7 +117,7 @@ class Inlining(Callees):
         finally:
             self.stack.pop()
             self.grad_enabled = enabled
-        if acts(body):
+        if acts(body) or holds(body, Resumes):
             self.out.append(Call(body))
         value, *others = scope.returned or [NONE]
         for other in others:

@@ -41,6 +41,8 @@ def join(one: Known, other: Known) -> Known:
             return replace(a, optional=True)
         if b == NONE and isinstance(a, Optimizer | Scaler | Scheduler):
             return a
+        if isinstance(a, Scheduler) and isinstance(b, Thing):
+            return replace(a, perhaps=True)
         if isinstance(a, Optimizer | Scaler | Scheduler) and isinstance(b, Thing | Constant):
             return a
         if isinstance(a, Items) and a.values == (b,):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from gradledger.ledger.tuples import NamedTuple
 from gradledger.ledger.values import replace
+from gradledger.static.lowering import facts
 from gradledger.static.lowering.choices import Choices
 from gradledger.static.lowering.conditions import called_name
 from gradledger.static.lowering.inlining import Arguments
@@ -15,6 +16,7 @@ from gradledger.static.lowering.values import (
     UNKNOWN,
     ClassDef,
     Constant,
+    External,
     FunctionDef,
     Known,
     Thing,
@@ -49,7 +51,7 @@ class Managers(Choices):
 
     def _enter_manager(self, item: ast.withitem, after: list[Callable[[], None]]) -> None:
         manager = item.context_expr
-        name, call = called_name(manager), manager if isinstance(manager, ast.Call) else None
+        name, call = self._name_of(manager), manager if isinstance(manager, ast.Call) else None
         if name in ("no_grad", "inference_mode"):
             self.grad_enabled = False
             return
@@ -89,6 +91,14 @@ class Managers(Choices):
             value = self._enter_object(self.eval(manager), manager, after)
         if item.optional_vars is not None:
             self.assign(item.optional_vars, value if isinstance(value, Thing) else UNKNOWN)
+
+    def _name_of(self, manager: ast.expr) -> str:
+        """What torch calls it: `from torch import no_grad as frozen` does not change that."""
+        if isinstance(manager, ast.Call) and isinstance(manager.func, ast.Name):
+            made = self.eval_quietly(manager.func)
+            if isinstance(made, External) and made.dotted.startswith("torch."):
+                return facts.last(made.dotted)
+        return called_name(manager)
 
     # The project's own
 

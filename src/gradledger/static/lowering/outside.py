@@ -132,6 +132,8 @@ class OutsideCalls(TensorCalls):
             return Thing(plain=True, shape=sizes.created(name, arguments))
         if name in sizes.DATASETS:
             return Thing(plain=True, shape=sizes.shape_of(arguments.get(0, ""))[:1])
+        if name == "random_split" and (parts := sizes.parts(arguments)):
+            return Items(tuple(Thing(plain=True, shape=(rows,)) for rows in parts))
         if name == "DataLoader":
             return Thing(plain=True, shape=sizes.batched(arguments))
         if torch and dotted.startswith("torch.nn.") and name[:1].isupper():
@@ -217,6 +219,8 @@ class OutsideCalls(TensorCalls):
         if name == "get_total_norm" or name == "get_grad_norm":
             self.emit(Reads(self.at(node), self.keys_of(first or UNKNOWN)))
             return PLAIN
+        if dotted.endswith("distributed.autograd.backward"):
+            return PLAIN  # into a context that begins empty, and into no cell
         if dotted.endswith("autograd.backward"):
             self.deposit(first or UNKNOWN, node, Arguments((), arguments.named))
             return PLAIN

@@ -66,6 +66,12 @@ def created(name: str, arguments: Arguments) -> Shape:
     return numbers if len(numbers) == len(arguments.positional) else ()
 
 
+def parts(arguments: Arguments) -> Shape:
+    """How many rows each part of a `random_split` has, where they are given as numbers."""
+    lengths = arguments.get(1, "lengths")
+    return _numbers(lengths.values) if isinstance(lengths, Items) else ()
+
+
 def batched(arguments: Arguments) -> Shape:
     """How many batches a DataLoader has."""
     dataset, size = arguments.get(0, "dataset"), arguments.get(1, "batch_size")

@@ -137,7 +137,8 @@ class State:
         self.uncounted: set[Place] = set()
         """Where schedules move of which nobody knows whether they count updates, or batches."""
         self.deferred: set[Place] = set()
-        """Where schedules move at certain times only, or of one optimizer among several."""
+        """Where schedules move at certain times only, of one optimizer among several, or perhaps
+        not at all."""
         self.fresh: frozenset[str] = frozenset()
         """In a loop over something else than data: names that were given for the data at hand."""
         self.varying: set[str] = set()
@@ -145,9 +146,9 @@ class State:
         self.flags: dict[str, int] = {}
         """Names that are set to True or False in loops, and in how many."""
         self.remainders: set[str] = set()
+        """Names of what is left over of an epoch, behind its last full window."""
         self.rest_at = ("", 0)
         """The scope, and the loops around, in which a loop with windows has just ended."""
-        """Names of what is left over of an epoch, behind its last full window."""
         self.transfers = False
         """Gradients of some tensors are copied to others: which of them are cleared, who knows?"""
         self.listening = False

@@ -215,7 +215,7 @@ class Stepping(Strangers):
         if name == "step" and _moves_a_rate(node) and not placed:
             if not scheduler.counts_updates:
                 self.uncounted.add(self.at(node))
-            if len(scheduler.optimizers) > 1 or scheduler.by_metric:
+            if len(scheduler.optimizers) > 1 or scheduler.by_metric or scheduler.perhaps:
                 self.deferred.add(self.at(node))
             for optimizer in scheduler.optimizers:
                 event = Schedule(self.at(node), scheduler.name, optimizer)

@@ -7,6 +7,7 @@ import ast
 from gradledger.static.lowering import facts
 from gradledger.static.lowering.effects import (
     Edits,
+    Excuses,
     HandsOver,
 )
 from gradledger.static.lowering.inlining import Arguments, Inlining
@@ -16,6 +17,7 @@ from gradledger.static.lowering.values import (
     Items,
     Known,
     Optimizer,
+    Parameters,
     Thing,
     optimizers_in,
     reach_of,
@@ -81,6 +83,10 @@ class Strangers(Inlining):
             for optimizer in self.optimizers.values():
                 if optimizer.keys and models & optimizer.keys and "loss" not in short.lower():
                     self.hand_over(optimizer.name, node, f"{short}()")
+        for value in arguments.values():
+            if isinstance(value, Parameters):
+                # It may look at their gradients: whoever drops these later, drops what was read.
+                self.emit(Excuses(self.at(node), value.keys))
 
     def holds(self, key: str, optimizer: Optimizer) -> bool:
         """Does the object that the key names have this optimizer as an attribute?"""

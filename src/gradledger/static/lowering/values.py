@@ -159,6 +159,8 @@ class Scheduler(Value):
     """Its steps are told a metric, and not where they are."""
     counts_updates: bool = True
     """Nobody has told it a number that may be one of batches."""
+    perhaps: bool = False
+    """On another way through the code it is something else, which may move no rate."""
 
 
 class Items(Value):

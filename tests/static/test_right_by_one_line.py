@@ -1,0 +1,192 @@
+"""Programs that are right by one line, from the twelfth reading on, each with its faulty twin.
+
+docs/public-code.md tells of the readings.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.static.programs import ONE_NET, check, check_file, correct, each, faulty, finds, shown
+
+TWINS = {
+    "a schedule that may be of a class that warms up first": """
+        class WarmUp(torch.optim.lr_scheduler.LRScheduler):
+            def __init__(self, schedule):
+                self.schedule = schedule
+
+            def step(self):
+                for group in self.schedule.optimizer.param_groups:
+                    group["lr"] = 0.01
+
+        schedule = torch.optim.lr_scheduler.MultiStepLR(optimizer, [3, 5])
+        if device == "cpu":
+            schedule = WarmUp(schedule)  # right only
+            print(schedule)
+        schedule.step()  # GL503
+        for epoch in range(epochs):
+            for x, y in loader:
+                optimizer.zero_grad()
+                criterion(model(x), y).backward()
+                optimizer.step()
+            schedule.step()
+        """,
+    "a function that resumes has an optimizer that has stepped": """
+        def resumed(net, optimizer, schedule, path):
+            saved = torch.load(path)
+            net.load_state_dict(saved["net"])
+            optimizer.load_state_dict(saved["optimizer"])  # right only
+            return saved["epoch"], net, optimizer, schedule
+
+        schedule = torch.optim.lr_scheduler.MultiStepLR(optimizer, [3, 5])
+        start, model, optimizer, schedule = resumed(model, optimizer, schedule, "best.pt")
+        for epoch in range(start + 1, epochs):
+            schedule.step()  # GL503
+            for x, y in loader:
+                optimizer.zero_grad()
+                criterion(model(x), y).backward()
+                optimizer.step()
+        """,
+    "an optimizer that does not step here closes no windows here": """
+        def made(net, boosted):
+            if boosted:
+                spender = torch.optim.SGD([{"params": net.parameters()}], lr=0.1)
+            else:
+                spender = torch.optim.SGD(net.parameters(), lr=0.1)
+            return spender, None
+
+        def plain(net, spender, limit):
+            for i, (x, y) in enumerate(loader):
+                spender.zero_grad()  # right only
+                (criterion(net(x), y) / 4).backward()
+                if limit > 0:
+                    nn.utils.clip_grad_norm_(net.parameters(), limit)  # GL502
+                spender.step()  # right only
+                if (i + 1) % 4 == 0 or i + 1 == len(loader):  # wrong only
+                    spender.step()  # wrong only
+                    spender.zero_grad()  # wrong only
+
+        def boosted(net, spender):
+            for x, y in loader:
+                spender.zero_grad()
+                criterion(net(x), y).backward()
+                spender.step()
+            spender, _ = made(net, True)  # right only
+
+        def train(net, spender, options):
+            if options.boosted:
+                boosted(net, spender)
+            else:
+                plain(net, spender, options.limit)
+        """,
+    "a state that is detached part by part": """
+        net = nn.LSTM(8, 3)
+        spender = torch.optim.SGD(net.parameters(), lr=0.1)
+        state = [torch.zeros(1, 1, 3), torch.zeros(1, 1, 3)]
+        for x, y in loader:
+            for i in range(len(state)):  # right only
+                state[i] = state[i].detach()  # right only
+            outputs, state = net(x, state)  # GL702
+            spender.zero_grad()
+            outputs.mean().backward()
+            spender.step()
+        """,
+    "a sum that is cut off from its graph as it grows": """
+        total = 0
+        for x, y in loader:
+            loss = criterion(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total += loss  # GL701
+            total.detach_()  # right only
+        """,
+    "no_grad by another name": """
+        from torch import no_grad as frozen
+        from torch import enable_grad as melted
+
+        teacher, student = nn.Linear(8, 3), nn.Linear(8, 3)
+        spender = torch.optim.SGD(student.parameters(), lr=0.1)  # GL601
+        for x, y in loader:
+            with frozen():  # right only
+                target = teacher(x)  # right only
+            with melted():  # wrong only
+                target = teacher(x)  # wrong only
+            spender.zero_grad()
+            (student(x) - target).square().mean().backward()
+            spender.step()
+        """,
+    "who gets the parameters may read their gradients": """
+        from elsewhere import remember
+
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            remember(model.parameters(), x)  # right only
+            optimizer.zero_grad()  # GL201
+            criterion(model(x), y).backward()
+            optimizer.step()
+        """,
+    "gradients of a distributed pass lie in its context": """
+        import torch.distributed.autograd as dist_autograd
+        from torch.distributed.optim import DistributedOptimizer
+
+        for x, y in loader:
+            with dist_autograd.context():
+                loss = criterion(model(x), y)
+                dist_autograd.backward([loss])  # right only
+                torch.autograd.backward([loss])  # wrong only
+                optimizer.step()  # GL101
+        """,
+    "a part of the data that fills its windows": """
+        from torch.utils.data import TensorDataset, random_split
+
+        data = TensorDataset(torch.randn(1000, 8), torch.zeros(1000).long())
+        part, rest = random_split(data, [800, 200])  # right only
+        part, rest = random_split(data, [790, 210])  # wrong only
+        for epoch in range(epochs):
+            for i, (x, y) in enumerate(DataLoader(part, batch_size=10)):
+                (criterion(model(x), y) / 4).backward()  # GL203
+                if (i + 1) % 4 == 0:
+                    optimizer.step()
+                    optimizer.zero_grad()
+        """,
+}
+
+
+@each(TWINS, after=ONE_NET)
+def test_nothing_is_said_where_the_reason_stands(text: str) -> None:
+    assert shown(check(correct(text))) == set()
+
+
+@each(TWINS, after=ONE_NET)
+def test_without_the_reason_the_fault_is_found(text: str) -> None:
+    program, expected = faulty(text)
+    assert finds(check(program), expected)
+
+
+def test_a_file_that_only_reads_gradients_is_followed(tmp_path: Path) -> None:
+    reader = tmp_path / "reader.py"
+    program = tmp_path / "train.py"
+    text = f"""{ONE_NET}
+from reader import remember
+
+for x, y in loader:
+    optimizer.zero_grad()
+    criterion(model(x), y).backward()
+    remember(model)
+    optimizer.zero_grad()
+    criterion(model(x), y).backward()
+    optimizer.step()
+"""
+    program.write_text(text, encoding="utf-8")
+    reader.write_text(
+        "def remember(net):\n    return [p.grad.clone() for p in net.parameters()]\n",
+        encoding="utf-8",
+    )
+    assert shown(check_file(program)) == set()
+    reader.write_text(
+        "def remember(net):\n    return [p.clone() for p in net.parameters()]\n", encoding="utf-8"
+    )
+    second_clear = 2 + text.splitlines().index("    remember(model)")
+    assert finds(check_file(program), {("GL201", second_clear)})
