@@ -138,6 +138,80 @@ TWINS = {
                 torch.autograd.backward([loss])  # wrong only
                 optimizer.step()  # GL101
         """,
+    "what is called a scheduler may be one of something else": """
+        from elsewhere import start
+
+        weight_scheduler = start(optimizer)  # right only
+        weight_scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 3)  # wrong only
+        for epoch in range(epochs):
+            weight_scheduler.step()  # GL503
+            for x, y in loader:
+                optimizer.zero_grad()
+                criterion(model(x), y).backward()
+                optimizer.step()
+        """,
+    "of several things that a model gives, some are numbers": """
+        class Both(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.entropy = nn.BCEWithLogitsLoss()
+
+            def forward(self, x, y):
+                loss = self.entropy(x, y)
+                return loss, (loss.item(), 1.0)  # right only
+                return loss, (loss, 1.0)  # wrong only
+
+        judge = Both()
+        total = 0
+        for x, y in loader:
+            loss, losses = judge(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total += losses[0]  # GL701
+        """,
+    "the ids that a model chooses have no graph": """
+        class Writer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = nn.Linear(8, 7)
+
+            def forward(self, x):
+                out = self.layer(x)
+                return out, out.argmax(1, keepdim=True)  # right only
+                return out, out.softmax(1)  # wrong only
+
+        writer, reader = Writer(), nn.Linear(7, 1)
+        of_writer = torch.optim.Adam(writer.parameters())
+        of_reader = torch.optim.Adam(reader.parameters())
+        for x, real in loader:
+            out, chosen = writer(x)
+            of_reader.zero_grad()
+            (reader(real).mean() - reader(chosen).mean()).backward()
+            of_reader.step()
+            of_writer.zero_grad()  # GL204
+            out, chosen = writer(x)
+            out.square().mean().backward()
+            of_writer.step()
+        """,
+    "a meter for each batch": """
+        class Meter:
+            def __init__(self):
+                self.sum = 0
+
+            def update(self, value):
+                self.sum += value  # GL701
+
+        meter = Meter()  # wrong only
+        for x, y in loader:
+            meter = Meter()  # right only
+            loss = criterion(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            meter.update(loss)
+            print(meter.sum)
+        """,
     "a part of the data that fills its windows": """
         from torch.utils.data import TensorDataset, random_split
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 
 from gradledger.ledger.findings import Finding
 from gradledger.rules import CATALOGUE, YIELDS_TO, judge
 from gradledger.static.checked import Checked, Unknown
 from gradledger.static.interpreter import Interpreter, TooManyPaths
 from gradledger.static.lowering.binding import Binding
+from gradledger.static.lowering.blocks import events_in, holds
+from gradledger.static.lowering.effects import Deposits
 from gradledger.static.lowering.roots import Root, is_torch, roots
 from gradledger.static.lowering.settling import TooManyOwners
+from gradledger.static.lowering.state import TOO_MUCH, TooMuchCode
 from gradledger.static.program import Program
 from gradledger.static.project import DEPOSITS, STEPS, Project
 from gradledger.static.reading.sources import Source, Trouble
@@ -21,11 +25,17 @@ SEEN = frozenset(rule.code for rule in CATALOGUE if rule.seen_by.by_check)
 
 TOO_DEEP = "it is nested too deeply"
 TOO_MANY = "there are too many paths through it"
+TOO_LATE = "the rest of its file took all the time that there was"
 IN_PART = "of its many paths, only deposits, steps and clears were followed"
 
+MOST_EVENTS = 600
 MOST_VISITS = 40_000
 MOST_OUTCOMES = 2_000
 """Bounds on the work for one root: what takes more is unknown."""
+
+MOST_VISITS_IN_A_FILE = 100_000
+MOST_OUTCOMES_IN_A_FILE = 10_000
+"""Bounds on the work for all of its roots together."""
 
 
 def has_gradients(source: Source) -> bool:
@@ -48,26 +58,64 @@ def check_source(source: Source, project: Project) -> Checked:
     found: list[Finding] = []
     unknown: list[Unknown] = []
     followed = 0
-    most = MOST_OUTCOMES
+    effort = _Effort()
     try:
         for root in roots(project, module):
-            findings, why = _judged(root, most)
+            findings, why = _judged(root, effort)
             if why == TOO_MANY:
                 # Its neighbours are likely no better, and tests come by the dozen.
-                most = MOST_OUTCOMES // 3
+                effort.most_outcomes = MOST_OUTCOMES // 3
             found += findings
             if why:
                 unknown.append(Unknown(root.at.path, root.at.line, root.what, why))
             followed += why == ""
     except RecursionError:
         unknown.append(Unknown(source.path, 1, "the file", TOO_DEEP))
+    except TooMuchCode:  # between two roots
+        unknown.append(Unknown(source.path, 1, "the file", TOO_MUCH))
     return Checked(_once_each(found), tuple(unknown), followed)
 
 
-def _judged(root: Root, most: int) -> tuple[tuple[Finding, ...], str | None]:
+class _Effort:
+    """How far the programs of a file are followed, and how far that still is."""
+
+    def __init__(self) -> None:
+        self.most_outcomes = MOST_OUTCOMES
+        """Of one root."""
+        self._visits = MOST_VISITS_IN_A_FILE
+        self._outcomes = MOST_OUTCOMES_IN_A_FILE
+
+    @property
+    def is_spent(self) -> bool:
+        """Is nothing left for other roots?"""
+        return not (self._visits and self._outcomes)
+
+    def findings(self, program: Program, options: set[str]) -> tuple[Finding, ...]:
+        """What the program breaks; raises TooManyPaths where that takes too long to tell."""
+        interpreter = Interpreter(
+            judge,
+            stops=STOPS,
+            most_visits=min(MOST_VISITS, self._visits),
+            most_outcomes=min(self.most_outcomes, self._outcomes),
+        )
+        try:
+            interpreter.run(program)
+        finally:
+            self._visits = max(self._visits - interpreter._visits, 0)
+            self._outcomes = max(self._outcomes - len(interpreter._outcomes), 0)
+        return interpreter.findings(YIELDS_TO, options=options)
+
+
+def _judged(root: Root, effort: _Effort) -> tuple[tuple[Finding, ...], str | None]:
     """The findings of a root, and why it is unknown; None where it has no gradients."""
     if root.program is None:
         return (), root.why
+    if not holds(root.program, Deposits):
+        return (), root.unknown[0][1] if root.unknown else None
+    if effort.is_spent:
+        return (), TOO_LATE
+    if any(islice(events_in(root.program), MOST_EVENTS, None)):
+        return (), TOO_MUCH
     binding = Binding(
         root.program,
         root.optimizers,
@@ -82,7 +130,7 @@ def _judged(root: Root, most: int) -> tuple[tuple[Finding, ...], str | None]:
     except TooManyOwners:
         return (), "it has too many optimizers whose parameters are not known"
     try:
-        findings = _findings(program, binding.options, most)
+        findings = effort.findings(program, binding.options)
     except RecursionError:
         return (), TOO_DEEP
     except TooManyPaths:
@@ -92,7 +140,7 @@ def _judged(root: Root, most: int) -> tuple[tuple[Finding, ...], str | None]:
         if less == program:
             return (), TOO_MANY
         try:
-            findings = _findings(less, binding.options, most)
+            findings = effort.findings(less, binding.options)
         except TooManyPaths:
             return (), TOO_MANY
         why = IN_PART
@@ -105,12 +153,6 @@ def _judged(root: Root, most: int) -> tuple[tuple[Finding, ...], str | None]:
         grounds = Grounds(program, root, sees_all=binding.sees_all)
         findings = tuple(grounds.sobered(findings))
     return findings, why
-
-
-def _findings(program: Program, options: set[str], most: int) -> tuple[Finding, ...]:
-    interpreter = Interpreter(judge, stops=STOPS, most_visits=MOST_VISITS, most_outcomes=most)
-    interpreter.run(program)
-    return interpreter.findings(YIELDS_TO, options=options)
 
 
 def _once_each(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -64,6 +64,9 @@ class Grounds:
                 if any(len(_stepping(loop)) != 1 for loop in around):
                     return False
                 return self._all_known or any(map(_has_windows, around))
+            case "GL202":
+                # Where no backward is near, somebody else may well fill the gradients.
+                return any(isinstance(loop, Loop) for loop in self._around(finding.at))
             case "GL204":
                 return not self._root.freezes
             case "GL502":

@@ -6,6 +6,7 @@ import ast
 import os
 import re
 from collections.abc import Iterator
+from functools import cached_property
 
 from gradledger.static.patterns import Pattern
 from gradledger.static.reading import sources
@@ -69,6 +70,7 @@ class Module:
         self.lines = lines_of(source.text)
         self._words = Words(without_docstrings(tree, self.lines))
         self._calls: dict[ast.AST, Calls] = {}
+        self._sizes: dict[ast.AST, int] = {}
         self._methods: dict[ast.ClassDef, dict[str, Function]] = {}
         self.uses: Uses | None = None
         """What the file does with its names, once somebody has asked."""
@@ -112,6 +114,17 @@ class Module:
         first, last = getattr(node, "lineno", 1), getattr(node, "end_lineno", None)
         return "\n".join(self.lines[first - 1 : last])
 
+    def size(self, node: ast.AST) -> int:
+        """How many letters stand on the lines of a statement or a function."""
+        known = self._sizes.get(node)
+        if known is None:
+            known = self._sizes[node] = len(self.text(node))
+        return known
+
+    def says_anywhere(self, pattern: Pattern) -> bool:
+        """Does a pattern of words match on any line?"""
+        return self._words.match(pattern, 1, len(self.lines))
+
     def says(self, pattern: Pattern, node: ast.AST) -> bool:
         """Does a pattern of words match on the lines that a statement or a function stands on?"""
         return self._words.match(pattern, *_span(node))
@@ -122,6 +135,12 @@ class Module:
         if known is None:
             known = self._calls[node] = self._words.calls(*_span(node))
         return known
+
+    @cached_property
+    def handing_over(self) -> tuple[str, ...]:
+        """The lines that hand parameters over, to an optimizer or to whoever keeps them."""
+        said = (line for line in self.source.split("\n") if ".parameters(" in line)
+        return tuple(line for line in said if not LOOKS_AT_PARAMETERS.search(line))
 
     def methods(self, cls: ast.ClassDef) -> dict[str, Function]:
         """The functions of a class; of two by one name the last, for others are overloads."""
@@ -343,6 +362,15 @@ DEPOSITS = Pattern(
     words=("backward(", "accumulate_grad_", "gradient_accumulation"),
 )
 """Words without which a function makes no deposit. To define a backward is not to call one."""
+
+OPTIMIZES = Pattern(r"ptim|parameters\(", words=("ptim", "parameters("))
+"""Words of functions that have an optimizer, or might make one."""
+
+LOOKS_AT_PARAMETERS = Pattern(r"clip|numel|\bfor\b")
+"""Words of lines that go through parameters, and hand them to nobody."""
+
+BACKWARDS = Pattern(r"(?<!def )\b(?:manual_)?backward\(", words=("backward(",))
+"""Words without which code makes no deposit itself, whatever it tells frameworks to do."""
 
 ATTRIBUTES = Pattern(r"self\.(\w+)\s*(?::[^=\n]+)?=(?!=)")
 

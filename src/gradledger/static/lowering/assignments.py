@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from itertools import islice
 
 from gradledger.ledger.events import Keep
 from gradledger.ledger.values import replace
@@ -220,9 +221,16 @@ class Assignments(Conditions):
 
     def _another_is_made(self, target: ast.expr) -> bool:
         """Does the file hand its parameters over a second time, those that there are then?"""
-        owners = "|".join(name for name in ast.unparse(target).split(".")[:-1] if name != "self")
-        handed = rf"^(?!.*(?:clip|numel|\bfor\b)).*\b(?:{owners})\b[\w.]*\.parameters\("
-        return len(re.findall(handed, self.scope.module.source, re.MULTILINE)) > 1
+        owners = "|".join(
+            re.escape(name) for name in ast.unparse(target).split(".")[:-1] if name != "self"
+        )
+        asked = id(self.scope.module), owners
+        known = self.known.handed_again.get(asked)
+        if known is None:
+            handed = re.compile(rf"\b(?:{owners})\b[\w.]*\.parameters\(")
+            lines = filter(handed.search, self.scope.module.handing_over)
+            known = self.known.handed_again[asked] = len(list(islice(lines, 2))) > 1
+        return known
 
     def _replaced(self, full: str, value: Thing, target: ast.expr) -> None:
         """`model.head = nn.Linear(…)` after an optimizer got the old head's parameters."""
@@ -361,7 +369,7 @@ class Assignments(Conditions):
     def _may_be_a_number(self, value: ast.expr) -> bool:
         """`loss, accuracy = model(batch)`: of several outputs, only a loss surely has a graph."""
         match value:
-            case ast.Name(id=name):
+            case ast.Name(id=name) | ast.Subscript(ast.Name(id=name), ast.Constant(value=int())):
                 pass
             case ast.Subscript(slice=ast.Constant(value=str(name))):
                 return "loss" not in ast.unparse(value).lower()

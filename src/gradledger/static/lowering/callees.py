@@ -10,11 +10,13 @@ from gradledger.static.lowering.expressions import Expressions
 from gradledger.static.lowering.knowledge import Callee
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Imported, Thing
 from gradledger.static.project import (
+    BACKWARDS,
     CUTS,
     DEPOSITS,
     DETACHES,
     DOES,
     NO_GRADIENTS,
+    OPTIMIZES,
     SMALL,
     SPENDS,
     SUPER_CALLS,
@@ -43,6 +45,13 @@ class Callees(Expressions):
         return self._reaches(
             function, self.known.depositing, lambda f: f.module.says(DEPOSITS, f.node)
         )
+
+    def may_deposit(self, function: FunctionDef) -> bool:
+        """Is there a backward in the files of what it calls, or an optimizer that others may get?
+
+        Who says `accumulate_grad_batches` makes deposits by a framework, out of sight.
+        """
+        return self._reaches(function, self.known.in_sight, _is_in_sight)
 
     def gives_several(self, function: FunctionDef) -> bool:
         """Does it return more than one thing?"""
@@ -163,6 +172,11 @@ def _touches(function: FunctionDef) -> bool:
     node, module = function.node, function.module
     small = length_of(node) < SMALL
     return module.says(TOUCHES, node) or (small and module.says(DETACHES, node))
+
+
+def _is_in_sight(function: FunctionDef) -> bool:
+    node, module = function.node, function.module
+    return module.says_anywhere(BACKWARDS) or module.says(OPTIMIZES, node)
 
 
 def length_of(node: ast.stmt | ast.expr) -> int:

@@ -70,6 +70,7 @@ class Rounds(Managers):
         nested = bool(self.loops)
         draws = data or not nested or bool(DRAWS.search(self.scope.module.text(node)))
         outer, self.fresh = self.fresh, frozenset() if draws else self._given()
+        self.count_comparison()
         before, frozen = dict(self.store), self.frozen
         statements = self.statements
         body, loop = self._round(node, id, enter, {})

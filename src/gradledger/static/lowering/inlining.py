@@ -221,6 +221,8 @@ class Inlining(Callees):
         self._scope_count += 1
         thing = Thing(f"{cls.node.name}#{self._scope_count}", cls=cls)
         self.store[thing.key] = thing
+        if self.loops:
+            self.loops[-1].born.add(thing.key)
         if self.loops or self.reached:  # what others got so far is none of its business
             self.emit(Renews(self.at(node), frozenset({thing.key})))
         init = self.method(cls, "__init__")

@@ -18,6 +18,8 @@ class Knowledge:
         self.interesting: dict[Callee, bool] = {}
         self.depositing: dict[Callee, bool] = {}
         self.spending: dict[Callee, bool] = {}
+        self.in_sight: dict[Callee, bool] = {}
+        """Whether what deposits there is code that can be followed."""
         self.generators: dict[int, bool] = {}
         self.backwarded: dict[int, set[str]] = {}
         self.spelled: dict[int, str] = {}
@@ -34,3 +36,5 @@ class Knowledge:
         self.bases_outside: dict[int, list[str]] = {}
         self.definitions: dict[tuple[int, str], Known | None] = {}
         """By module, what its top level defines by a name."""
+        self.handed_again: dict[tuple[int, str], bool] = {}
+        """By module, and by the names of models: whether it hands their parameters over twice."""

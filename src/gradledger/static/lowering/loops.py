@@ -15,7 +15,7 @@ from gradledger.static.lowering.conditions import (
 from gradledger.static.lowering.expressions import cuts_each
 from gradledger.static.lowering.facts import ITERATION_WRAPPERS
 from gradledger.static.lowering.going_round import Rounds, is_range
-from gradledger.static.lowering.state import LoopState
+from gradledger.static.lowering.state import LETTERS_IN_A_STEP, LoopState
 from gradledger.static.lowering.values import (
     PLAIN,
     UNKNOWN,
@@ -151,7 +151,9 @@ class Loops(Rounds):
         self.in_parameters += over_parameters
 
         def rest(values: tuple[Known, ...]) -> None:
+            letters = self.scope.module.size(node)
             for value in values:
+                self.count_work(letters // LETTERS_IN_A_STEP)
                 self.assign(node.target, value)
                 block = self.block(lambda: self.run(node.body))
                 self.out.append(Call(block, "continue") if _leaves_loop(block) else block)

@@ -145,6 +145,9 @@ class Names(State):
 
     def is_of_this_batch(self, target: ast.expr) -> bool:
         """Was it made for the data at hand, with which it is let go?"""
+        if isinstance(target, ast.Attribute):
+            owner = self.eval(target.value)
+            return isinstance(owner, Thing) and owner.key in self.loops[-1].born
         return isinstance(target, ast.Name) and self.full_name(target.id) in self.fresh
 
     def defined(self, module: Module, name: str, depth: int = 0) -> Known | None:

@@ -6,6 +6,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache, partial
 
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import Value, replace
@@ -13,7 +14,7 @@ from gradledger.static.lowering.frameworks import Frameworks
 from gradledger.static.lowering.freezing import freezes
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.knowledge import Knowledge
-from gradledger.static.lowering.state import MOST_STATEMENTS, TooMuchCode
+from gradledger.static.lowering.state import MOST_STATEMENTS, MOST_WORK, TooMuchCode
 from gradledger.static.lowering.strays import only_called
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Optimizer, Thing, within
 from gradledger.static.patterns import Pattern
@@ -50,6 +51,9 @@ MAKES = Pattern(r"ptim|\.fit\(", words=("ptim", ".fit("))
 MOST_IN_A_FILE = 9_000
 """Statements that are walked for all the roots of a file together."""
 
+MOST_WORK_IN_A_FILE = 10_000
+"""Steps that are taken for all of them, also where they come to nothing."""
+
 
 class Root(Value):
     """A piece of code that is followed from its beginning to its end."""
@@ -72,8 +76,13 @@ class Root(Value):
     """Where schedules move at certain times only, or of one optimizer among several."""
     transfers: bool = False
     """Gradients of some tensors are copied to others."""
-    freezes: bool = False
-    """Something is frozen, and nobody knows what."""
+    freezing: Callable[[], bool] = bool
+    """Whether something is frozen, and nobody knows what: of few roots somebody asks."""
+
+    @property
+    def freezes(self) -> bool:
+        """Is something frozen, and nobody knows what?"""
+        return self.freezing()
 
 
 class Walk(Frameworks):
@@ -108,6 +117,7 @@ class _Roots:
         self._module = module
         self._known = Knowledge()
         self._left = MOST_IN_A_FILE
+        self._work_left = MOST_WORK_IN_A_FILE
         self._done: set[int] = set()
         self._made: dict[int, dict[str, Any]] = {}
         """By class, what is known once its `__init__` has run."""
@@ -149,14 +159,18 @@ class _Roots:
         says = self._module.says
         if any(says(MAKES, statement) or says(DEPOSITS, statement) for statement in inside):
             return True
-        return any(map(self._top.keeps_cycle, self._top.called_in(self._module, inside)))
+        return any(map(self._is_worth_it, self._top.called_in(self._module, inside)))
+
+    def _is_worth_it(self, function: FunctionDef) -> bool:
+        """Does it deposit and spend, or is it told by its words that it might?"""
+        return self._top.keeps_cycle(function) and self._top.may_deposit(function)
 
     def _functions(self) -> Iterator[Root]:
         functions = [
             d
             for d in list(self._module.definitions.values())
             if isinstance(d, ast.FunctionDef | ast.AsyncFunctionDef)
-            and self._top.keeps_cycle(FunctionDef(d, self._module, ""))
+            and self._is_worth_it(FunctionDef(d, self._module, ""))
         ]
         if len(functions) > 1:
             counts = Counter(re.findall(r"\w+", self._module.source))
@@ -261,6 +275,7 @@ class _Roots:
         at = walk.at(node)
         why = ""
         walk.most_statements = min(walk.most_statements, self._left)
+        walk.most_work = min(walk.most_work, self._work_left)
         program: Program | None = None
         try:
             program = walk.block(write)
@@ -268,10 +283,12 @@ class _Roots:
             why = str(error)
             # Behind its other roots there is likely the same: one more try, half as far.
             self._left = min(self._left, walk.statements + MOST_STATEMENTS // 2)
+            self._work_left = min(self._work_left, walk.work + MOST_WORK // 2)
         except RecursionError:
             why = "it is nested too deeply"
         self._done |= walk.inlined
         self._left = max(self._left - walk.statements, 0)
+        self._work_left = max(self._work_left - walk.work, 0)
         if walk.hooked:
             program, why = None, "hooks get hold of each gradient as it arrives"
         strays = frozenset(key for key in walk.made if _only_called(walk, key))
@@ -288,7 +305,9 @@ class _Roots:
             frozenset(walk.uncounted),
             frozenset(walk.deferred),
             walk.transfers,
-            not _known_frozen(walk) and freezes(self._module, node, walk.inlined),
+            bool
+            if _known_frozen(walk)
+            else cache(partial(freezes, self._module, node, frozenset(walk.inlined))),
         )
 
 

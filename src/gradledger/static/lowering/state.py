@@ -34,10 +34,23 @@ if TYPE_CHECKING:
 MOST_STATEMENTS = 2_500
 """So many are walked for one root: what takes more is unknown."""
 
+MOST_WORK = 6_000
+"""So many steps are taken for one root, also where they come to nothing and statements are given
+back for it: functions that call each other in loops would have no end."""
+
+NAMES_IN_A_STEP = 256
+"""To compare so many names takes about as long as to walk through a statement."""
+
+LETTERS_IN_A_STEP = 400
+"""Of tables that stand in the source: to read so much takes as long. Other code has statements."""
+
 DEEPEST = 14
 """So many calls inside of one another are followed."""
 
 Store = dict[str, Known]
+
+
+TOO_MUCH = "there is too much code behind it to follow"
 
 
 class TooMuchCode(GradledgerError):
@@ -83,13 +96,15 @@ class LoopState:
     """A loop that is being walked."""
 
     __slots__ = (
-        *("assigned", "first", "id", "last", "length", "of_data", "read"),
+        *("assigned", "born", "first", "id", "last", "length", "of_data", "read"),
         *("set_back", "windows"),
     )
 
     def __init__(self, id: str) -> None:
         self.id = id
         self.assigned: dict[str, Place] = {}
+        self.born: set[str] = set()
+        """Objects that it makes, in each round others."""
         self.read: set[str] = set()
         """Names that were looked at before they were assigned in this round."""
         self.windows: dict[str, tuple[str, str, int]] = {}
@@ -157,7 +172,11 @@ class State:
         """Hooks may spend or clear each gradient as it arrives."""
         self.unknown: list[tuple[Place, str]] = []
         self.statements = 0
+        """Without those of loops in which nothing happens."""
         self.most_statements = MOST_STATEMENTS
+        self.work = 0
+        """All of it, and never less than before."""
+        self.most_work = MOST_WORK
         self._scope_count = 0
         self.ever_frozen: frozenset[str] = frozenset()
         """What `requires_grad` was taken from, somewhere."""
@@ -210,6 +229,7 @@ class State:
         self, name: str, module: Module, *, parent: str | None, via: Place | None, node: ast.AST
     ) -> Scope:
         """A scope for a call."""
+        self.count_work(1 + module.size(node) // LETTERS_IN_A_STEP)
         self._scope_count += 1
         id = f"{name}#{self._scope_count}:"
         return self._open(Scope(id, module, parent=parent, via=via, node=node))
@@ -310,6 +330,7 @@ class State:
 
     def emit(self, event: Event) -> None:
         """One more thing happens."""
+        self.count_work(1)
         self.out.append(Do(event))
 
     def forget(self, variable: str) -> None:
@@ -332,13 +353,25 @@ class State:
     def count_statement(self) -> None:
         """Raises TooMuchCode where there is no end to it."""
         self.statements += 1
+        self.count_work(1)
         if self.statements > self.most_statements:
-            raise TooMuchCode("there is too much code behind it to follow")
+            raise TooMuchCode(TOO_MUCH)
+
+    def count_comparison(self) -> None:
+        """Counts that all names are compared, or copied."""
+        self.count_work(len(self.store) // NAMES_IN_A_STEP)
+
+    def count_work(self, steps: int) -> None:
+        """Raises TooMuchCode where nobody has the time."""
+        self.work += steps
+        if self.work > self.most_work:
+            raise TooMuchCode(TOO_MUCH)
 
     # Joining
 
     def both(self, one: Callable[[], None], other: Callable[[], None]) -> tuple[Program, Program]:
         """Two ways to go on from here, as blocks; afterwards, names are what they are on both."""
+        self.count_comparison()
         before, frozen = dict(self.store), self.frozen
         then = self.block(one)
         after_then, frozen_then = self.store, self.frozen
@@ -364,7 +397,9 @@ class State:
                     self.optimizers[value.name] = replace(known, keys=value.keys)
 
 
-_A_WALKS_OWN = frozenset({"known", "most_statements", "out", "project", "scope"})
+_A_WALKS_OWN = frozenset(
+    {"known", "most_statements", "most_work", "out", "project", "scope", "work"}
+)
 
 
 def _copied(value: object) -> object:

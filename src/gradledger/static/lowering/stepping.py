@@ -66,7 +66,8 @@ class Stepping(Strangers):
             case "scaler" if method in ("scale", "step", "update", "unscale_"):
                 made = Scaler("", is_option=True)
             case "scheduler" if method == "step" and _moves_a_rate(node):
-                made = Scheduler("", tuple(self.optimizers), counts_updates=False)
+                # By its name alone: there are schedules of weights, of noise, of teachers.
+                made = Scheduler("", tuple(self.optimizers), counts_updates=False, perhaps=True)
             case _:
                 return base
         return self.bind_role(base.key, made, target)

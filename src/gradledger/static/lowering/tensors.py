@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from gradledger.ledger.events import UNKNOWN_WEIGHT
 from gradledger.ledger.values import replace
@@ -21,6 +22,7 @@ from gradledger.static.lowering.values import (
     PLAIN,
     UNKNOWN,
     Constant,
+    FunctionDef,
     Items,
     Known,
     Parameters,
@@ -212,7 +214,7 @@ class TensorCalls(GradientCalls):
         depths = [
             v.depth for v in arguments.values() if isinstance(v, Thing) and v.sure and v.reach
         ]
-        return replace(
+        made = replace(
             made,
             sure=sure and model,
             carried=carried,
@@ -221,6 +223,7 @@ class TensorCalls(GradientCalls):
             depth=min(depths, default=len(self.loops)),
             built=LABELLED if _labelled(node) and model else "",
         )
+        return self._several(thing, arguments, made, node)
 
     def _losses_of(
         self, thing: Thing, arguments: Arguments, made: Thing, node: ast.Call
@@ -229,22 +232,43 @@ class TensorCalls(GradientCalls):
         forward = self.method(thing.cls, "forward") if thing.cls is not None else None
         if forward is None or not LOSSES.search(forward.module.text(forward.node)):
             return None
-        method = replace(forward, bound=thing)
-        self.known.interesting[callee_of(method)] = True
-        before = self.inlined.copy(), len(self.unknown)
-        value = self.quietly(lambda: self.call_function(method, arguments, node))
-        self.inlined, self.unknown = before[0], self.unknown[: before[1]]
 
         def as_output(part: Known) -> Known:
-            if is_plain(part):
-                return PLAIN  # a count, an accuracy, a loss to be shown
             weight = part.weight if isinstance(part, Thing) else made.weight
             sure = weight != UNKNOWN_WEIGHT or (isinstance(part, Thing) and part.sure)
             return replace(made, weight=weight, sure=sure, local=bool(self.local))
 
-        if isinstance(value, Items) and not value.names:
-            return Items(tuple(map(as_output, value.values)))
-        return as_output(value) if isinstance(value, Thing) else None
+        value = self._returned(replace(forward, bound=thing), arguments, node)
+        return _outputs(value, as_output)
+
+    def _several(self, thing: Thing, arguments: Arguments, made: Thing, node: ast.Call) -> Known:
+        """What a model gives, of which some may be no more than numbers: the ids that it chose."""
+        forward = self.method(thing.cls, "forward") if thing.cls is not None else None
+        if forward is None or not self.gives_several(forward):
+            return made
+        value = self._returned(replace(forward, bound=thing), arguments, node)
+        numbers = isinstance(value, Items) and any(map(is_plain, value.values))
+        return (_outputs(value, lambda _: made) or made) if numbers else made
+
+    def _returned(self, forward: FunctionDef, arguments: Arguments, node: ast.Call) -> Known:
+        """What it returns; what it does on the way is not written down."""
+        self.known.interesting[callee_of(forward)] = True
+        before = self.inlined.copy(), len(self.unknown)
+        value = self.quietly(lambda: self.call_function(forward, arguments, node))
+        self.inlined, self.unknown = before[0], self.unknown[: before[1]]
+        return value
+
+
+def _outputs(value: Known, as_output: Callable[[Known], Known]) -> Known | None:
+    """Each of what a model returns, where that is a tensor; else a number, or nobody knows what."""
+
+    def of(part: Known) -> Known:
+        # A count, an accuracy, a loss to be shown.
+        return PLAIN if is_plain(part) else as_output(part)
+
+    if isinstance(value, Items) and not value.names:
+        return Items(tuple(map(of, value.values)))
+    return of(value) if isinstance(value, Thing) else None
 
 
 def _may_be_a_list(thing: Thing) -> bool:

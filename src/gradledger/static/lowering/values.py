@@ -160,7 +160,7 @@ class Scheduler(Value):
     counts_updates: bool = True
     """Nobody has told it a number that may be one of batches."""
     perhaps: bool = False
-    """On another way through the code it is something else, which may move no rate."""
+    """It may be something else, which moves no rate."""
 
 
 class Items(Value):
