@@ -296,8 +296,8 @@ def test_no_program_takes_more_work_than_the_bound(text: str) -> None:
         check(text)
     for interpreter in done:
         # The last event may be met by many paths at once.
-        assert interpreter._visits <= 2 * MOST_VISITS
-        assert len(interpreter._outcomes) <= 2 * MOST_OUTCOMES
+        assert interpreter.visits <= 2 * MOST_VISITS
+        assert interpreter.outcomes <= 2 * MOST_OUTCOMES
 
 
 TRAIN = """\

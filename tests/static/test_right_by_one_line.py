@@ -212,6 +212,90 @@ TWINS = {
             meter.update(loss)
             print(meter.sum)
         """,
+    "the unit is known before anybody looks": """
+        def train(net, spender):
+            scaler = torch.amp.GradScaler("cpu")
+            for x, y in loader:
+                spender.zero_grad()
+                scaler.scale(criterion(net(x), y)).backward()
+                scaler.unscale_(spender)  # right only
+                print(net.weight.grad.norm())  # GL401
+                scaler.step(spender)
+                scaler.update()
+        """,
+    "whether a norm is finite is the same in any unit": """
+        scaler = torch.amp.GradScaler("cpu")
+        for x, y in loader:
+            optimizer.zero_grad()
+            scaler.scale(criterion(model(x), y)).backward()
+            for p in model.parameters():
+                print(torch.isfinite(p.grad.norm()))  # right only
+                print(p.grad.norm())  # wrong only, GL401
+            scaler.step(optimizer)
+            scaler.update()
+        """,
+    "gradients that are unscaled by hand": """
+        scaler = torch.amp.GradScaler("cpu")
+        for x, y in loader:
+            optimizer.zero_grad()
+            scaler.scale(criterion(model(x), y)).backward()
+            for p in model.parameters():  # right only
+                p.grad /= scaler.get_scale()  # right only
+            optimizer.step()  # GL402
+        """,
+    "gradients that are written back over zeros": """
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            kept = [p.grad.clone() for p in model.parameters()]
+            optimizer.zero_grad(set_to_none=False)
+            for p, gradient in zip(model.parameters(), kept):
+                p.grad.copy_(gradient)  # right only
+                print(p, gradient)
+            optimizer.step()  # GL202
+        """,
+    "a clip to infinity is for its norm": """
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            optimizer.step()
+            print(nn.utils.clip_grad_norm_(model.parameters(), float("inf")))  # right only
+            print(nn.utils.clip_grad_norm_(model.parameters(), 1.0))  # wrong only, GL501
+        """,
+    "windows that begin only where they end": """
+        window = 4
+        usable = len(loader) - len(loader) % window  # right only
+        usable = len(loader) - 2  # wrong only
+        for epoch in range(epochs):
+            for i, (x, y) in enumerate(loader):
+                if i < usable:
+                    (criterion(model(x), y) / window).backward()  # GL203
+                    if (i + 1) % window == 0:
+                        optimizer.step()
+                        optimizer.zero_grad()
+        """,
+    "a clear that goes by another name": """
+        clear = optimizer.zero_grad  # right only
+        clear = print  # wrong only
+        for x, y in loader:
+            clear()
+            criterion(model(x), y).backward()
+            optimizer.step()  # GL101
+        """,
+    "ranks that average by hand": """
+        import torch.distributed as dist
+        from torch.nn.parallel import DistributedDataParallel
+
+        net = DistributedDataParallel(model)
+        for x, y in loader:
+            optimizer.zero_grad()
+            with net.no_sync():
+                criterion(net(x), y).backward()
+            for p in net.parameters():
+                dist.all_reduce(p.grad)  # right only
+                print(p.shape)
+            optimizer.step()  # GL801
+        """,
     "a part of the data that fills its windows": """
         from torch.utils.data import TensorDataset, random_split
 

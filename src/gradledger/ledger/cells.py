@@ -68,6 +68,8 @@ class Holding(Value):
     unscaled_at: Place | None = None
     rescaled_at: Place | None = None
     """Where the scaler's scale changed while this was still in the old one."""
+    edited: bool = False
+    """Changed by hand since: in what unit it is, only the code that did so knows."""
     clipped: bool = False
     read: bool = False
     left_over: bool = False
@@ -104,7 +106,7 @@ class Holding(Value):
     @property
     def scaled(self) -> bool:
         """It still carries its scaler's factor."""
-        return self.deposit.scaler is not None and self.unscaled_at is None
+        return self.deposit.scaler is not None and self.unscaled_at is None and not self.edited
 
     def spent(self, optimizer: str, at: Place) -> Holding:
         """The same, spent by the cell's owner: where from and by whom is all that still matters."""

@@ -129,16 +129,18 @@ def _(event: Edit, page: Page) -> Page:
             # Who works on spent gradients by hand means to use them again.
             return replace(by_hand, count=holding.count, batches=holding.batches)
         divisor = holding.deposit.weight.divisor
-        if event.kind == "scale" and event.factor and isinstance(divisor, int | float):
-            divisor = divisor / event.factor
-        else:
-            divisor = None
+        factor = event.factor if event.kind == "scale" else None
+        divisor = divisor / factor if factor and isinstance(divisor, int | float) else None
         weight = replace(holding.deposit.weight, divisor=divisor)
         deposit = replace(holding.deposit, weight=weight)
-        return replace(holding, deposit=deposit, read=True, interrupted_at=None)
+        # Who multiplies what is scaled may well unscale it.
+        edited = holding.edited or not factor or holding.scaled
+        return replace(holding, deposit=deposit, edited=edited, read=True, interrupted_at=None)
 
     def change(cell: Cell) -> Cell:
-        if event.kind == "assign":
+        # What is written over zeros, or added to them, is a deposit too.
+        fills = event.kind == "change" and cell.zeros and not cell.holdings
+        if event.kind == "assign" or fills:
             return replace(cell, holdings=(by_hand,), zeros=False, deposited=True, cleared_at=None)
         return cell.mapped(map(edited, cell.holdings), page.counting)
 

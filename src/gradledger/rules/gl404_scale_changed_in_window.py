@@ -14,7 +14,7 @@ from gradledger.rules.rule import Rule, SeenBy, Severity
 def broken(page: Page, step: Step) -> Iterator[Breach]:
     """A step spends scaled deposits together with others of another scale (Law 4)."""
     for names, cell in page.spent_by(step):
-        fresh = [h for h in cell.fresh if not h.deposit.by_hand]
+        fresh = [h for h in cell.fresh if not (h.deposit.by_hand or h.edited)]
         scaled = [h for h in fresh if h.scaled]
         if not scaled:
             continue

@@ -101,8 +101,8 @@ class _Effort:
         try:
             interpreter.run(program)
         finally:
-            self._visits = max(self._visits - interpreter._visits, 0)
-            self._outcomes = max(self._outcomes - len(interpreter._outcomes), 0)
+            self._visits = max(self._visits - interpreter.visits, 0)
+            self._outcomes = max(self._outcomes - interpreter.outcomes, 0)
         return interpreter.findings(YIELDS_TO, options=options)
 
 

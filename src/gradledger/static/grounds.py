@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gradledger.ledger.events import Backward, Clear, Event, Own, Step
+from gradledger.ledger.events import Backward, Clear, Event, Own, Step, Unscale
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
@@ -23,9 +23,6 @@ OF_ABSENCE = frozenset({"GL202", "GL501"})
 
 OF_ONE_OPTIMIZER = frozenset({"GL403", "GL405", "GL802"})
 """These count what happens between two steps: whose, is only clear where one steps."""
-
-OF_ONE_COPY = frozenset({"GL101", "GL201", "GL501"})
-"""With weights in two precisions, each gradient lies in two places, and we may mix them up."""
 
 
 class Grounds:
@@ -52,7 +49,7 @@ class Grounds:
             yield finding if self._carry(finding) else replace(finding, certainty="possible")
 
     def _carry(self, finding: Finding) -> bool:
-        if self._root.transfers and finding.rule in OF_ONE_COPY:
+        if finding.rule in self._root.doubted:
             return False
         match finding.rule:
             case "GL101":
@@ -69,6 +66,10 @@ class Grounds:
                 return any(isinstance(loop, Loop) for loop in self._around(finding.at))
             case "GL204":
                 return not self._root.freezes
+            case "GL401":
+                return not any(
+                    _unscaled_before(finding.at, loop) for loop in self._around(finding.at)
+                )
             case "GL502":
                 return any(self._spent_in(finding, loop) for loop in self._around(finding.at))
             case "GL503":
@@ -153,6 +154,17 @@ def _comes_between(at: Place, around: Program) -> bool:
         passed |= deposited and event.at == at
         if passed and isinstance(event, Step):
             return True
+    return False
+
+
+def _unscaled_before(at: Place, around: Program) -> bool:
+    """Does an unscale come between the last backward and it, in the order of the text?"""
+    unscaled = False
+    for event in events_in(around):
+        if event.at == at:
+            return unscaled
+        unscaled |= isinstance(event, Unscale)
+        unscaled &= not isinstance(event, Backward)
     return False
 
 

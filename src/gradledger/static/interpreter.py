@@ -84,7 +84,8 @@ class Interpreter:
         self._stops = frozenset(stops)
         self._most_visits = most_visits
         self._most_outcomes = most_outcomes
-        self._visits = 0
+        self.visits = 0
+        """How many events were met on how many paths: the work that was done."""
         self.met: defaultdict[Visit, set[Path]] = defaultdict(set)
         """All the paths on which each event was met."""
         self._sure: defaultdict[Visit, defaultdict[Fault, set[Path]]] = defaultdict(
@@ -100,6 +101,11 @@ class Interpreter:
         """Paths on the way out of what is being run, by the kind of exit."""
         self._breaking_off: set[Path] | None = None
         """Inside a `try`: every path on which an exception can be raised in it."""
+
+    @property
+    def outcomes(self) -> int:
+        """How many different things have happened to different pages."""
+        return len(self._outcomes)
 
     def run(self, program: Program, paths: Paths = START) -> Paths:
         """Carry the paths through the program; returns those that reach its end."""
@@ -193,8 +199,8 @@ class Interpreter:
 
     def _do(self, event: Event, paths: Paths, visit: Visit) -> Paths:
         # Of all events together: a loop may go round for very long with one new page each time.
-        self._visits += len(paths)
-        if self._visits > self._most_visits or len(self._outcomes) > self._most_outcomes:
+        self.visits += len(paths)
+        if self.visits > self._most_visits or self.outcomes > self._most_outcomes:
             raise TooManyPaths(f"more than {self._most_visits} pages to follow, at {event.at}")
         after: set[Path] = set()
         acting = self._acting

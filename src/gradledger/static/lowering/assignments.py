@@ -18,7 +18,7 @@ from gradledger.static.lowering.effects import (
     Replaces,
 )
 from gradledger.static.lowering.expressions import LABELLED, named_by
-from gradledger.static.lowering.facts import has_parameters
+from gradledger.static.lowering.facts import OF_ONE_COPY, has_parameters
 from gradledger.static.lowering.roles import backwarded
 from gradledger.static.lowering.values import (
     NO_KEYS,
@@ -151,7 +151,8 @@ class Assignments(Conditions):
         elif isinstance(node, ast.Assign) and self._own_grad(target.value, node):
             self.emit(Edits(self.at(node), keys, optimizer, leaf, "change"))
         else:
-            self.transfers |= isinstance(node, ast.Assign) and self.reads_gradient(node.value)
+            if isinstance(node, ast.Assign) and self.reads_gradient(node.value):
+                self.doubted |= OF_ONE_COPY
             self.emit(Edits(self.at(node), keys, optimizer, leaf, "assign"))
 
     def _is_update_by_hand(self, target: ast.expr, node: ast.stmt) -> bool:

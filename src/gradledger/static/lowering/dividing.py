@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from gradledger.static.patterns import Pattern
 
@@ -21,10 +22,10 @@ def dividing(tree: ast.Module) -> frozenset[str]:
 
     `if len(batches) % n: raise`, `assert samples % (size * n) == 0`. Not `batch_size % n`: how many
     parts a batch has says nothing of how many batches there are. And those of windows of which
-    only so many are begun: `if i // n >= windows: continue`, `range(windows * n)`,
-    `usable = len(batches) // n * n` and `if i >= usable: break`.
+    only so many are begun: `if i // n >= windows: continue`, `range(windows * n)`, `if i >= usable:
+    break` where `usable = windows * n`; or of a length that is rounded down to `n`.
     """
-    found = {*_begun(tree), *_multiplied(tree), *_cut_to_size(tree)}
+    found = {*_begun(tree), *_multiplied(tree), *_rounded_down(tree)}
     for division in _insisted(tree):
         factors = _factors(division.right)
         if len(factors) == 1 and isinstance(division.right, ast.Name):
@@ -87,29 +88,30 @@ def _begun(tree: ast.Module) -> Iterator[str]:
 
 
 def _multiplied(tree: ast.Module) -> Iterator[str]:
-    """The factors of how often a loop goes round."""
+    """The factors of how often a loop goes round: `range(windows * n)`, `islice(loader, …)`."""
     for node in ast.walk(tree):
         match node:
             case ast.For(iter=ast.Call(func=ast.Name(id="range" | "trange"), args=[rounds, *_])):
-                if isinstance(rounds, ast.Name):
-                    rounds = _value_of(rounds.id, tree) or rounds
-                if isinstance(rounds, ast.BinOp):
-                    yield from _factors(rounds)
-
-
-def _cut_to_size(tree: ast.Module) -> Iterator[str]:
-    """`batches[: len(batches) // n * n]`, `islice(loader, n * (len(loader) // n))`."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Subscript(slice=ast.Slice(lower=None, upper=ast.expr() as end)):
                 pass
-            case ast.Call(func=ast.Name(id="islice"), args=[_, end]):
+            case ast.Call(
+                func=ast.Name(id="islice") | ast.Attribute(attr="islice"), args=[_, rounds]
+            ):
                 pass
             case _:
                 continue
-        if isinstance(end, ast.Name):
-            end = _value_of(end.id, tree) or end
-        match end:
+        if isinstance(rounds, ast.Name):
+            rounds = _value_of(rounds.id, tree) or rounds
+        if isinstance(rounds, ast.BinOp):
+            yield from _factors(rounds)
+
+
+def _rounded_down(tree: ast.Module) -> Iterator[str]:
+    """`len(loader) // n * n`, `len(loader) - len(loader) % n`: who uses that leaves no rest."""
+    idle = _assigned_for_nothing(tree)
+    for node in ast.walk(tree):
+        match node:
+            case ast.BinOp() if node in idle:
+                pass
             case ast.BinOp(ast.BinOp(_, ast.FloorDiv(), size), ast.Mult(), again) | ast.BinOp(
                 again, ast.Mult(), ast.BinOp(_, ast.FloorDiv(), size)
             ) if ast.unparse(size) == ast.unparse(again):
@@ -117,6 +119,17 @@ def _cut_to_size(tree: ast.Module) -> Iterator[str]:
             case ast.BinOp(length, ast.Sub(), ast.BinOp(same, ast.Mod(), size)):
                 if ast.unparse(length) == ast.unparse(same):
                     yield from _factors(size)
+
+
+def _assigned_for_nothing(tree: ast.Module) -> set[ast.expr]:
+    """The values of names that nobody looks at."""
+    names = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+    looked_at = {name.id for name in names if isinstance(name.ctx, ast.Load)}
+    return {
+        value
+        for name, value in _values(tree).items()
+        if value is not None and name not in looked_at
+    }
 
 
 def _factors(node: ast.expr) -> set[str]:
@@ -131,14 +144,19 @@ def _factors(node: ast.expr) -> set[str]:
 
 def _value_of(name: str, tree: ast.Module) -> ast.expr | None:
     """What is assigned to a name, where the file does that once."""
-    given = [
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name) and target.id == name
-    ]
-    return given[0] if len(given) == 1 else None
+    return _values(tree).get(name)
+
+
+@lru_cache(maxsize=2)
+def _values(tree: ast.Module) -> dict[str, ast.expr | None]:
+    """What each name is assigned; None where that is done more than once."""
+    values: dict[str, ast.expr | None] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    values[target.id] = None if target.id in values else node.value
+    return values
 
 
 def _is_length(node: ast.expr) -> bool:

@@ -278,6 +278,10 @@ _SUSPICIOUS = (
     *("hook", "callback", "finish", "finali", "apply_"),
 )
 
+OF_ONE_COPY = frozenset({"GL101", "GL201", "GL501"})
+"""Rules that mix things up where each gradient lies in two places, as with weights in two
+precisions: which of the two is cleared, who knows?"""
+
 LEARNING = frozenset({"update", "learn", "optimize", "backprop", "compute_gradients"})
 """Methods by which a model may well fill its gradients itself, where nobody can follow them."""
 

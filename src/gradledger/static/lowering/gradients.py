@@ -17,6 +17,7 @@ from gradledger.static.lowering.effects import (
     Spends,
 )
 from gradledger.static.lowering.expressions import named_by
+from gradledger.static.lowering.facts import OF_ONE_COPY
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.stepping import Stepping
 from gradledger.static.lowering.values import (
@@ -33,6 +34,12 @@ from gradledger.static.lowering.values import (
     is_plain,
     kept_in,
 )
+from gradledger.static.patterns import Pattern
+
+SCALE_MATTERS_NOT = Pattern(r"get_scale|isfinite|isnan|isinf")
+
+HUGE = 1e6
+"""A norm that no gradient has: who clips to it wants to know the norm."""
 
 
 class GradientCalls(Stepping):
@@ -85,16 +92,21 @@ class GradientCalls(Stepping):
                 factor = 1 / number if name == "div_" else float(number)
             self.emit(Edits(at, keys, optimizer, leaf, "scale", factor))
         elif name.endswith("_") and not name.endswith("__"):
-            self.transfers |= name == "copy_" and any(map(self.reads_gradient, node.args))
+            if name == "copy_" and any(map(self.reads_gradient, node.args)):
+                self.doubted |= OF_ONE_COPY
             self.emit(Edits(at, keys, optimizer, leaf, "change"))
         elif name in ("data", "detach", "requires_grad_"):
             return gradients
         else:
-            if name == "norm":
+            if name == "norm" and not self._whatever_the_scale(node):
                 self.emit(Clips(at, keys, optimizer, leaf, changes=False))
             self.emit(Reads(at, keys, optimizer, leaf, needed=self._surely_made(keys)))
             return PLAIN
         return gradients
+
+    def _whatever_the_scale(self, node: ast.AST) -> bool:
+        """Is it divided by the scale, or asked only whether it is finite?"""
+        return bool(SCALE_MATTERS_NOT.search(self.scope.module.text(node)))
 
     def _surely_made(self, keys: frozenset[str]) -> bool:
         """Does the code make all of these itself, and not ask whether they have a gradient?"""
@@ -122,16 +134,25 @@ class GradientCalls(Stepping):
         return PLAIN
 
     def _clip(self, arguments: Arguments, node: ast.Call) -> None:
+        changes = not self._only_measures(arguments, node)
         for value in arguments.positional[:2]:
             if isinstance(value, Parameters) and value.of and not value.keys:
-                self.emit(Clips(self.at(node), optimizer=min(value.of)))
+                self.emit(Clips(self.at(node), optimizer=min(value.of), changes=changes))
                 return
             if isinstance(value, Optimizer):
-                self.emit(Clips(self.at(node), optimizer=value.name))
+                self.emit(Clips(self.at(node), optimizer=value.name, changes=changes))
                 return
         first = arguments.get(0, "parameters")
         keys = self.keys_of(first) if first is not None else NO_KEYS
-        self.emit(Clips(self.at(node), keys))
+        self.emit(Clips(self.at(node), keys, changes=changes))
+
+    def _only_measures(self, arguments: Arguments, node: ast.Call) -> bool:
+        """`clip_grad_norm_(parameters, float("inf"))`: for the norm that it gives."""
+        limit = arguments.get(1, "max_norm")
+        if isinstance(limit, Constant) and isinstance(limit.value, int | float):
+            return limit.value >= HUGE
+        given = [*node.args[1:2], *(k.value for k in node.keywords if k.arg == "max_norm")]
+        return any(re.search(r"\binf\b", ast.unparse(value)) for value in given)
 
     def _of_items(self, items: Items, name: str, node: ast.Call) -> Known:
         arguments = self.arguments(node)

@@ -242,6 +242,7 @@ class Names(State):
             case Optimizer():
                 if name == "param_groups":
                     return Parameters(base.keys or NO_KEYS, frozenset({base.name}))
+                self._lend(name)
                 return base if name in ("optimizer", "optim", "_optimizer") else UNKNOWN
             case Parameters():
                 if name == "grad":
@@ -274,6 +275,7 @@ class Names(State):
         if name.startswith("grad_sample"):
             self.emit(Reads(self.at(node), frozenset({thing.key} if thing.key else thing.reach)))
             return PLAIN
+        self._lend(name)
         if thing.key:
             value = self.load(f"{thing.key}.{name}")
             if value is not None:
@@ -302,6 +304,11 @@ class Names(State):
             depth=thing.depth,
             maybe=thing.maybe,
         )
+
+    def _lend(self, name: str) -> None:
+        """`zero = optimizer.zero_grad`: whoever has it clears, under another name."""
+        if name == "zero_grad":
+            self.doubted.add("GL101")
 
     def property_of(self, method: FunctionDef, thing: Thing, name: str) -> Known:
         """The value of a property."""

@@ -74,8 +74,8 @@ class Root(Value):
     """Where schedules move of which nobody knows whether they count updates, or batches."""
     deferred: frozenset[Place] = frozenset()
     """Where schedules move at certain times only, or of one optimizer among several."""
-    transfers: bool = False
-    """Gradients of some tensors are copied to others."""
+    doubted: frozenset[str] = frozenset()
+    """Rules that something in it may speak against, in ways that are not followed."""
     freezing: Callable[[], bool] = bool
     """Whether something is frozen, and nobody knows what: of few roots somebody asks."""
 
@@ -304,7 +304,7 @@ class _Roots:
             _contents(walk),
             frozenset(walk.uncounted),
             frozenset(walk.deferred),
-            walk.transfers,
+            frozenset(walk.doubted),
             bool
             if _known_frozen(walk)
             else cache(partial(freezes, self._module, node, frozenset(walk.inlined))),

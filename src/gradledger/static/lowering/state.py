@@ -164,8 +164,8 @@ class State:
         """Names of what is left over of an epoch, behind its last full window."""
         self.rest_at = ("", 0)
         """The scope, and the loops around, in which a loop with windows has just ended."""
-        self.transfers = False
-        """Gradients of some tensors are copied to others: which of them are cleared, who knows?"""
+        self.doubted: set[str] = set()
+        """Rules that something in the code may speak against, in ways that are not followed."""
         self.listening = False
         """Hooks on tensors wait for what the next backward brings them."""
         self.hooked = False

@@ -115,6 +115,9 @@ class Stepping(Strangers):
         elif name in ("clip_master_grads", "clip_grad_norm"):
             self.arguments(node)
             self.emit(Clips(self.at(node), optimizer=optimizer.name))
+        elif name == "register_step_post_hook":
+            self.arguments(node)
+            self.doubted.add("GL101")  # which clears, as likely as not
         elif name not in facts.OPTIMIZER_HARMLESS and not name.startswith("get_"):
             self.arguments(node)
             self.hand_over(optimizer.name, node, f"{optimizer.name}.{name}()")
