@@ -1,27 +1,21 @@
-"""Assignments: names get values, gradients are set, parameters updated by hand."""
+"""Assignments: `=`, `+=`, `del`."""
 
 from __future__ import annotations
 
 import ast
-import re
-from itertools import islice
 
 from gradledger.ledger.events import Keep
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts
-from gradledger.static.lowering.conditions import Conditions, called_name
+from gradledger.static.lowering.by_hand import ByHand
+from gradledger.static.lowering.conditions import called_name
 from gradledger.static.lowering.effects import (
-    Clears,
     Edits,
     Reads,
     Renews,
-    Replaces,
 )
-from gradledger.static.lowering.expressions import LABELLED, named_by
-from gradledger.static.lowering.facts import OF_ONE_COPY, has_parameters
-from gradledger.static.lowering.roles import backwarded
+from gradledger.static.lowering.expressions import named_by
 from gradledger.static.lowering.values import (
-    NO_KEYS,
     NONE,
     PLAIN,
     UNKNOWN,
@@ -30,27 +24,17 @@ from gradledger.static.lowering.values import (
     Gradients,
     Items,
     Known,
-    Optimizer,
     Parameters,
     Thing,
     is_plain,
     kept_in,
 )
-from gradledger.static.lowering.weights import MEAN, operator_of
+from gradledger.static.lowering.weights import operator_of
 from gradledger.static.lowering.windows import is_remainder
-from gradledger.static.patterns import Pattern
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Literal
-
-COUNTS = Pattern(r"(?:\b|_)(?:ids?|id[xs]|ind(?:ex(?:es)?|ices)|masks?|len(?:s|gths?)?)(?:_|\b)")
-"""Names of whole numbers, one of several things that a call gives: these have no gradients."""
-OF_MODELS = frozenset({"parameters", "named_parameters", "zero_grad"})
 
 
-class Assignments(Conditions):
-    """`=`, `+=`, `del`."""
+class Assignments(ByHand):
+    """The statements themselves."""
 
     def assignment(self, node: ast.Assign) -> None:
         """`a = b = value`."""
@@ -130,185 +114,6 @@ class Assignments(Conditions):
             for name in (shown, f"{shown}[*]"):
                 self.emit(Renews(self.at(target), optimizer=name))
 
-    def _set_requires_grad(self, owner: Thing, target: ast.expr, value: Known) -> None:
-        if value == Constant.of(True):
-            self.rebind(target, replace(owner, plain=False, leaf=True))
-        self.freeze(frozenset({owner.key}), value)
-
-    def _set_gradient(self, target: ast.Attribute, value: Known, node: ast.stmt) -> None:
-        owner = self.eval(target.value)
-        if not isinstance(owner, Parameters):
-            key = owner.key if isinstance(owner, Thing) else ""
-            owner = Parameters(frozenset({key} if key else ()), leaf=True)
-        keys, optimizer, leaf = named_by(owner)
-        if self.partly and isinstance(self.eval(target.value), Parameters):
-            self.emit(Edits(self.at(node), keys, optimizer, leaf, "change"))
-            return
-        if value == NONE:
-            self.emit(Clears(self.at(node), keys, optimizer, leaf))
-        elif _is_zeros(node):
-            self.emit(Clears(self.at(node), keys, optimizer, leaf, to_none=False))
-        elif isinstance(node, ast.Assign) and self._own_grad(target.value, node):
-            self.emit(Edits(self.at(node), keys, optimizer, leaf, "change"))
-        else:
-            if isinstance(node, ast.Assign) and self.reads_gradient(node.value):
-                self.doubted |= OF_ONE_COPY
-            self.emit(Edits(self.at(node), keys, optimizer, leaf, "assign"))
-
-    def _is_update_by_hand(self, target: ast.expr, node: ast.stmt) -> bool:
-        """`w -= lr * w.grad`, `w.data = w.data - lr * w.grad`: a step without an optimizer."""
-        if not isinstance(node, ast.Assign | ast.AugAssign) or not self.reads_gradient(node.value):
-            return False
-        if isinstance(node, ast.Assign) and isinstance(target, ast.Name):
-            return False  # a new value for a name, no update of what it stood for
-        base = (
-            target.value
-            if isinstance(target, ast.Attribute) and target.attr == "data"
-            else (target)
-        )
-        if isinstance(base, ast.Subscript):
-            base = base.value
-        owner = self.eval(base) if isinstance(base, ast.Name | ast.Attribute) else UNKNOWN
-        if isinstance(owner, Thing) and owner.key and (owner.leaf or self._own_grad(base, node)):
-            owner = Parameters(frozenset({owner.key}), leaf=True)
-        if not isinstance(owner, Parameters):
-            return False
-        self.spend_by_hand(node, owner)
-        return True
-
-    def _own_grad(self, base: ast.expr, node: ast.Assign | ast.AugAssign) -> bool:
-        """Does the value hold the `.grad` of what is assigned?"""
-        wanted = ast.dump(base).replace("Store()", "Load()")
-        return any(
-            isinstance(inner, ast.Attribute)
-            and inner.attr == "grad"
-            and ast.dump(inner.value) == wanted
-            for inner in ast.walk(node.value)
-        )
-
-    def assign(self, target: ast.expr, value: Known) -> None:
-        """Gives names to a value."""
-        match target:
-            case ast.Name(id=name):
-                self._assign_name(target, self.full_name(name), value, name)
-            case ast.Attribute(value=base, attr=name):
-                owner = self.eval(base)
-                if isinstance(owner, Thing) and owner.key:
-                    self._assign_name(target, f"{owner.key}.{name}", value, ast.unparse(target))
-            case ast.Subscript():
-                self._assign_item(target, value)
-            case ast.Tuple(elts=targets) | ast.List(elts=targets):
-                self._unpack(targets, value)
-            case ast.Starred(value=inner):
-                self.assign(inner, value)
-
-    def _assign_name(self, target: ast.expr, full: str, value: Known, shown: str) -> None:
-        before = self.store.get(full)
-        if isinstance(target, ast.Attribute) and isinstance(value, Thing):
-            self._replaced(full, value, target)
-            if value.built or value.cls:
-                self.freeze(frozenset({full}), Constant.of(True))
-        if before is not None:
-            gone = kept_in(before) - kept_in(value)
-            if gone and self.loops:
-                self.release(gone, target)
-        short = shown.rpartition(".")[2]
-        if isinstance(value, Thing) and value.plain and self.uses().of(short) & OF_MODELS:
-            value = UNKNOWN  # no data, though it is made of nothing but data
-        known = isinstance(value, Thing) and bool(value.reach or value.maybe)
-        if known and short in self.backwarded():
-            value = replace(value, sure=True)
-        self.bind(full, value, target, shown)
-
-    def _another_is_made(self, target: ast.expr) -> bool:
-        """Does the file hand its parameters over a second time, those that there are then?"""
-        owners = "|".join(
-            re.escape(name) for name in ast.unparse(target).split(".")[:-1] if name != "self"
-        )
-        asked = id(self.scope.module), owners
-        known = self.known.handed_again.get(asked)
-        if known is None:
-            handed = re.compile(rf"\b(?:{owners})\b[\w.]*\.parameters\(")
-            lines = filter(handed.search, self.scope.module.handing_over)
-            known = self.known.handed_again[asked] = len(list(islice(lines, 2))) > 1
-        return known
-
-    def _replaced(self, full: str, value: Thing, target: ast.expr) -> None:
-        """`model.head = nn.Linear(…)` after an optimizer got the old head's parameters."""
-        if not has_parameters(value.built) or self.store.get(full) == NONE:
-            return
-        if self._another_is_made(target):
-            return
-        for optimizer in self.optimizers.values():
-            if optimizer.made_at.via not in (None, self.scope.via) and "." not in optimizer.name:
-                continue  # it was another function's own, and is gone
-            if any(full.startswith(key + ".") for key in optimizer.keys or ()):
-                self.emit(Replaces(self.at(target), frozenset({full})))
-                return
-
-    def backwarded(self) -> set[str]:
-        """Names on which this function calls backward."""
-        scope = self.scope
-        key = id(scope.module if scope.node is None else scope.node)
-        known = self.known.backwarded.get(key)
-        if known is None:
-            module = scope.module
-            text = module.source if scope.node is None else module.text(scope.node)
-            known = self.known.backwarded[key] = backwarded(text)
-        return known
-
-    def rebind(self, target: ast.expr, value: Known) -> None:
-        """Changes what a name stands for, without a new value being assigned."""
-        match target:
-            case ast.Name(id=name):
-                self.store[self._where(name)] = value
-            case ast.Attribute(value=base, attr=name):
-                owner = self.eval(base)
-                if isinstance(owner, Thing) and owner.key:
-                    self.store[f"{owner.key}.{name}"] = value
-
-    def _where(self, name: str) -> str:
-        scope = self.scope
-        while scope.id + name not in self.store and scope.parent is not None:
-            scope = self.scopes[scope.parent]
-        found = scope.id + name
-        return found if found in self.store else self.full_name(name)
-
-    def _assign_item(self, target: ast.Subscript, value: Known) -> None:
-        base, index = self.eval(target.value), self.eval(target.slice)
-        if isinstance(base, Thing) and base.key:
-            which = repr(index.value) if isinstance(index, Constant) else "*"
-            full = f"{base.key}[{which}]"
-            self._assign_name(target, full, value, ast.unparse(target))
-        elif isinstance(base, Items) and isinstance(index, Constant):
-            if isinstance(value, Optimizer) and not value.name:
-                value = self._register(replace(value, name=ast.unparse(target)))
-            pairs = dict(zip(base.names, base.values, strict=False)) if base.names else {}
-            if base.names or not base.values:
-                pairs[index.value] = value
-                self.rebind(target.value, Items(tuple(pairs.values()), tuple(pairs)))
-        elif isinstance(base, Items):
-            self.rebind(target.value, UNKNOWN)
-
-    def _unpack(self, targets: list[ast.expr], value: Known) -> None:
-        if isinstance(value, Items) and len(value.values) == len(targets):
-            for target, item in zip(targets, value.values, strict=True):
-                self.assign(target, item)
-            return
-        for place, target in enumerate(targets):
-            part = value
-            if isinstance(value, Items):
-                part = PLAIN if is_plain(value) else UNKNOWN
-            elif isinstance(value, Thing):
-                part = value if value.plain else replace(value, key="", leaf=False)
-                if value.built == LABELLED and not place:
-                    part = replace(part, weight=MEAN)
-                if COUNTS.search(ast.unparse(target)):
-                    part = replace(part, reach=NO_KEYS, maybe=part.maybe | part.reach)
-            elif isinstance(value, Count):
-                part = PLAIN
-            self.assign(target, part)
-
     def _added_to_itself(self, node: ast.Assign) -> ast.AugAssign | None:
         """`total = total + loss`, of a loss that was differentiated: the same as with `+=`."""
         match node:
@@ -387,20 +192,6 @@ class Assignments(Conditions):
             for inner in target.elts
         )
 
-    def _edit_gradient(self, node: ast.AugAssign) -> None:
-        assert isinstance(node.target, ast.Attribute)
-        owner = self.eval(node.target.value)
-        value = self.eval(node.value)
-        if not isinstance(owner, Parameters):
-            key = owner.key if isinstance(owner, Thing) else ""
-            owner = Parameters(frozenset({key} if key else ()), leaf=True)
-        factor = None
-        if isinstance(value, Constant) and isinstance(value.value, int | float) and value.value:
-            factor = {"*": value.value, "/": 1 / value.value}.get(operator_of(node))
-        scaled = operator_of(node) in ("*", "/")
-        kind: Literal["scale", "change"] = "scale" if scaled else "change"
-        self.emit(Edits(self.at(node), *named_by(owner), kind, factor))
-
     def deletion(self, node: ast.Delete) -> None:
         """`del p.grad` clears; `del losses[:]` lets go."""
         for target in node.targets:
@@ -422,11 +213,6 @@ def _is_made_of(name: str, value: ast.expr) -> bool:
     return isinstance(value, ast.Call) and any(
         isinstance(argument, ast.Name) and argument.id == name for argument in value.args
     )
-
-
-def _is_zeros(node: ast.stmt) -> bool:
-    value = getattr(node, "value", None)
-    return isinstance(value, ast.Call) and called_name(value) in ("zeros_like", "zeros")
 
 
 def _finds_places(target: ast.expr, node: ast.stmt) -> bool:

@@ -1,0 +1,107 @@
+"""Gradients that are set, and parameters that are updated, by hand."""
+
+from __future__ import annotations
+
+import ast
+
+from gradledger.ledger.values import replace
+from gradledger.static.lowering.conditions import called_name
+from gradledger.static.lowering.effects import (
+    Clears,
+    Edits,
+)
+from gradledger.static.lowering.expressions import named_by
+from gradledger.static.lowering.facts import OF_ONE_COPY
+from gradledger.static.lowering.targets import Targets
+from gradledger.static.lowering.values import (
+    NONE,
+    UNKNOWN,
+    Constant,
+    Known,
+    Parameters,
+    Thing,
+)
+from gradledger.static.lowering.weights import operator_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+
+class ByHand(Targets):
+    """`p.grad = …`, `p.grad /= n`, `w -= lr * w.grad`, `p.requires_grad = …`."""
+
+    def _set_gradient(self, target: ast.Attribute, value: Known, node: ast.stmt) -> None:
+        owner = self.eval(target.value)
+        if not isinstance(owner, Parameters):
+            key = owner.key if isinstance(owner, Thing) else ""
+            owner = Parameters(frozenset({key} if key else ()), leaf=True)
+        keys, optimizer, leaf = named_by(owner)
+        if self.partly and isinstance(self.eval(target.value), Parameters):
+            self.emit(Edits(self.at(node), keys, optimizer, leaf, "change"))
+            return
+        if value == NONE:
+            self.emit(Clears(self.at(node), keys, optimizer, leaf))
+        elif _is_zeros(node):
+            self.emit(Clears(self.at(node), keys, optimizer, leaf, to_none=False))
+        elif isinstance(node, ast.Assign) and self._own_grad(target.value, node):
+            self.emit(Edits(self.at(node), keys, optimizer, leaf, "change"))
+        else:
+            if isinstance(node, ast.Assign) and self.reads_gradient(node.value):
+                self.doubted |= OF_ONE_COPY
+            self.emit(Edits(self.at(node), keys, optimizer, leaf, "assign"))
+
+    def _edit_gradient(self, node: ast.AugAssign) -> None:
+        assert isinstance(node.target, ast.Attribute)
+        owner = self.eval(node.target.value)
+        value = self.eval(node.value)
+        if not isinstance(owner, Parameters):
+            key = owner.key if isinstance(owner, Thing) else ""
+            owner = Parameters(frozenset({key} if key else ()), leaf=True)
+        factor = None
+        if isinstance(value, Constant) and isinstance(value.value, int | float) and value.value:
+            factor = {"*": value.value, "/": 1 / value.value}.get(operator_of(node))
+        scaled = operator_of(node) in ("*", "/")
+        kind: Literal["scale", "change"] = "scale" if scaled else "change"
+        self.emit(Edits(self.at(node), *named_by(owner), kind, factor))
+
+    def _is_update_by_hand(self, target: ast.expr, node: ast.stmt) -> bool:
+        """`w -= lr * w.grad`, `w.data = w.data - lr * w.grad`: a step without an optimizer."""
+        if not isinstance(node, ast.Assign | ast.AugAssign) or not self.reads_gradient(node.value):
+            return False
+        if isinstance(node, ast.Assign) and isinstance(target, ast.Name):
+            return False  # a new value for a name, no update of what it stood for
+        base = (
+            target.value
+            if isinstance(target, ast.Attribute) and target.attr == "data"
+            else (target)
+        )
+        if isinstance(base, ast.Subscript):
+            base = base.value
+        owner = self.eval(base) if isinstance(base, ast.Name | ast.Attribute) else UNKNOWN
+        if isinstance(owner, Thing) and owner.key and (owner.leaf or self._own_grad(base, node)):
+            owner = Parameters(frozenset({owner.key}), leaf=True)
+        if not isinstance(owner, Parameters):
+            return False
+        self.spend_by_hand(node, owner)
+        return True
+
+    def _own_grad(self, base: ast.expr, node: ast.Assign | ast.AugAssign) -> bool:
+        """Does the value hold the `.grad` of what is assigned?"""
+        wanted = ast.dump(base).replace("Store()", "Load()")
+        return any(
+            isinstance(inner, ast.Attribute)
+            and inner.attr == "grad"
+            and ast.dump(inner.value) == wanted
+            for inner in ast.walk(node.value)
+        )
+
+    def _set_requires_grad(self, owner: Thing, target: ast.expr, value: Known) -> None:
+        if value == Constant.of(True):
+            self.rebind(target, replace(owner, plain=False, leaf=True))
+        self.freeze(frozenset({owner.key}), value)
+
+
+def _is_zeros(node: ast.stmt) -> bool:
+    value = getattr(node, "value", None)
+    return isinstance(value, ast.Call) and called_name(value) in ("zeros_like", "zeros")

@@ -1,0 +1,163 @@
+"""What gets a name: variables, attributes, items, and what stood there before."""
+
+from __future__ import annotations
+
+import ast
+import re
+from itertools import islice
+
+from gradledger.ledger.values import replace
+from gradledger.static.lowering.conditions import Conditions
+from gradledger.static.lowering.effects import (
+    Replaces,
+)
+from gradledger.static.lowering.expressions import LABELLED
+from gradledger.static.lowering.facts import has_parameters
+from gradledger.static.lowering.roles import backwarded
+from gradledger.static.lowering.values import (
+    NO_KEYS,
+    NONE,
+    PLAIN,
+    UNKNOWN,
+    Constant,
+    Count,
+    Items,
+    Known,
+    Optimizer,
+    Thing,
+    is_plain,
+    kept_in,
+)
+from gradledger.static.lowering.weights import MEAN
+from gradledger.static.patterns import Pattern
+
+COUNTS = Pattern(r"(?:\b|_)(?:ids?|id[xs]|ind(?:ex(?:es)?|ices)|masks?|len(?:s|gths?)?)(?:_|\b)")
+"""Names of whole numbers, one of several things that a call gives: these have no gradients."""
+OF_MODELS = frozenset({"parameters", "named_parameters", "zero_grad"})
+
+
+class Targets(Conditions):
+    """Names, attributes and items that are given values."""
+
+    def assign(self, target: ast.expr, value: Known) -> None:
+        """Gives names to a value."""
+        match target:
+            case ast.Name(id=name):
+                self._assign_name(target, self.full_name(name), value, name)
+            case ast.Attribute(value=base, attr=name):
+                owner = self.eval(base)
+                if isinstance(owner, Thing) and owner.key:
+                    self._assign_name(target, f"{owner.key}.{name}", value, ast.unparse(target))
+            case ast.Subscript():
+                self._assign_item(target, value)
+            case ast.Tuple(elts=targets) | ast.List(elts=targets):
+                self._unpack(targets, value)
+            case ast.Starred(value=inner):
+                self.assign(inner, value)
+
+    def _assign_name(self, target: ast.expr, full: str, value: Known, shown: str) -> None:
+        before = self.store.get(full)
+        if isinstance(target, ast.Attribute) and isinstance(value, Thing):
+            self._replaced(full, value, target)
+            if value.built or value.cls:
+                self.freeze(frozenset({full}), Constant.of(True))
+        if before is not None:
+            gone = kept_in(before) - kept_in(value)
+            if gone and self.loops:
+                self.release(gone, target)
+        short = shown.rpartition(".")[2]
+        if isinstance(value, Thing) and value.plain and self.uses().of(short) & OF_MODELS:
+            value = UNKNOWN  # no data, though it is made of nothing but data
+        known = isinstance(value, Thing) and bool(value.reach or value.maybe)
+        if known and short in self.backwarded():
+            value = replace(value, sure=True)
+        self.bind(full, value, target, shown)
+
+    def _another_is_made(self, target: ast.expr) -> bool:
+        """Does the file hand its parameters over a second time, those that there are then?"""
+        owners = "|".join(
+            re.escape(name) for name in ast.unparse(target).split(".")[:-1] if name != "self"
+        )
+        asked = id(self.scope.module), owners
+        known = self.known.handed_again.get(asked)
+        if known is None:
+            handed = re.compile(rf"\b(?:{owners})\b[\w.]*\.parameters\(")
+            lines = filter(handed.search, self.scope.module.handing_over)
+            known = self.known.handed_again[asked] = len(list(islice(lines, 2))) > 1
+        return known
+
+    def _replaced(self, full: str, value: Thing, target: ast.expr) -> None:
+        """`model.head = nn.Linear(…)` after an optimizer got the old head's parameters."""
+        if not has_parameters(value.built) or self.store.get(full) == NONE:
+            return
+        if self._another_is_made(target):
+            return
+        for optimizer in self.optimizers.values():
+            if optimizer.made_at.via not in (None, self.scope.via) and "." not in optimizer.name:
+                continue  # it was another function's own, and is gone
+            if any(full.startswith(key + ".") for key in optimizer.keys or ()):
+                self.emit(Replaces(self.at(target), frozenset({full})))
+                return
+
+    def _assign_item(self, target: ast.Subscript, value: Known) -> None:
+        base, index = self.eval(target.value), self.eval(target.slice)
+        if isinstance(base, Thing) and base.key:
+            which = repr(index.value) if isinstance(index, Constant) else "*"
+            full = f"{base.key}[{which}]"
+            self._assign_name(target, full, value, ast.unparse(target))
+        elif isinstance(base, Items) and isinstance(index, Constant):
+            if isinstance(value, Optimizer) and not value.name:
+                value = self._register(replace(value, name=ast.unparse(target)))
+            pairs = dict(zip(base.names, base.values, strict=False)) if base.names else {}
+            if base.names or not base.values:
+                pairs[index.value] = value
+                self.rebind(target.value, Items(tuple(pairs.values()), tuple(pairs)))
+        elif isinstance(base, Items):
+            self.rebind(target.value, UNKNOWN)
+
+    def _unpack(self, targets: list[ast.expr], value: Known) -> None:
+        if isinstance(value, Items) and len(value.values) == len(targets):
+            for target, item in zip(targets, value.values, strict=True):
+                self.assign(target, item)
+            return
+        for place, target in enumerate(targets):
+            part = value
+            if isinstance(value, Items):
+                part = PLAIN if is_plain(value) else UNKNOWN
+            elif isinstance(value, Thing):
+                part = value if value.plain else replace(value, key="", leaf=False)
+                if value.built == LABELLED and not place:
+                    part = replace(part, weight=MEAN)
+                if COUNTS.search(ast.unparse(target)):
+                    part = replace(part, reach=NO_KEYS, maybe=part.maybe | part.reach)
+            elif isinstance(value, Count):
+                part = PLAIN
+            self.assign(target, part)
+
+    def rebind(self, target: ast.expr, value: Known) -> None:
+        """Changes what a name stands for, without a new value being assigned."""
+        match target:
+            case ast.Name(id=name):
+                self.store[self._where(name)] = value
+            case ast.Attribute(value=base, attr=name):
+                owner = self.eval(base)
+                if isinstance(owner, Thing) and owner.key:
+                    self.store[f"{owner.key}.{name}"] = value
+
+    def _where(self, name: str) -> str:
+        scope = self.scope
+        while scope.id + name not in self.store and scope.parent is not None:
+            scope = self.scopes[scope.parent]
+        found = scope.id + name
+        return found if found in self.store else self.full_name(name)
+
+    def backwarded(self) -> set[str]:
+        """Names on which this function calls backward."""
+        scope = self.scope
+        key = id(scope.module if scope.node is None else scope.node)
+        known = self.known.backwarded.get(key)
+        if known is None:
+            module = scope.module
+            text = module.source if scope.node is None else module.text(scope.node)
+            known = self.known.backwarded[key] = backwarded(text)
+        return known
