@@ -1,4 +1,4 @@
-"""A-GEM and its like: gradients are taken out, the cells are zeroed, and others are written back."""
+"""A-GEM and its like: gradients are taken out, the cells zeroed, and others written back."""
 # mypy: ignore-errors
 
 import torch
