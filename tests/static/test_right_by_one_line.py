@@ -282,6 +282,28 @@ TWINS = {
             criterion(model(x), y).backward()
             optimizer.step()  # GL101
         """,
+    "a hook behind each step may clear": """
+        from elsewhere import hook
+
+        optimizer.register_step_post_hook(hook)  # right only
+        optimizer.register_step_pre_hook(hook)  # wrong only
+        for x, y in loader:
+            criterion(model(x), y).backward()
+            optimizer.step()  # GL101
+        """,
+    "so many windows, and no more": """
+        import itertools
+
+        def train(window, updates):
+            for epoch in range(epochs):
+                batches = itertools.islice(loader, updates * window)  # right only
+                batches = itertools.islice(loader, updates + window)  # wrong only
+                for i, (x, y) in enumerate(batches):
+                    (criterion(model(x), y) / window).backward()  # GL203
+                    if (i + 1) % window == 0:
+                        optimizer.step()
+                        optimizer.zero_grad()
+        """,
     "ranks that average by hand": """
         import torch.distributed as dist
         from torch.nn.parallel import DistributedDataParallel

@@ -141,7 +141,8 @@ class Backwards:
         kwargs: dict[str, Any],
     ) -> Pass:
         # What most programs call is only a door to what is patched.
-        caller = frame.f_back if frame.f_code is _OF_TENSORS else frame
+        # Nobody calls it where it is all that a thread does.
+        caller = (frame.f_back or frame) if frame.f_code is _OF_TENSORS else frame
         at = self.journal.arrive(caller)
         site = self._sites.get(id(at))
         if site is None:

@@ -37,6 +37,7 @@ from gradledger.static.lowering.values import (
 from gradledger.static.patterns import Pattern
 
 SCALE_MATTERS_NOT = Pattern(r"get_scale|isfinite|isnan|isinf")
+"""Words around a norm that is right in any unit."""
 
 HUGE = 1e6
 """A norm that no gradient has: who clips to it wants to know the norm."""
