@@ -19,8 +19,8 @@ class WithStepper:
         "catch": "try around forward and backward; after a fault of the data `for` over the same "
         "pass again (docs/stepper.md, 'What it does')",
         "save": "stepper.save and stepper.load (docs/stepper.md, 'What it does')",
-        "two": "a Stepper for each net, which moves it as soon as its own window is full "
-        "(docs/stepper.md, 'Several nets, several optimizers')",
+        "two": "a Stepper for each net, with one pass around the other's (docs/stepper.md, "
+        "'Several nets, several optimizers')",
     }
 
     def train(self, work: Work) -> None:

@@ -87,6 +87,7 @@ class ByHand:
 
 
 DATA = micro_batches(4, 1, 3, 2, 5, 6, 2)
+ORDER = pytest.mark.parametrize("order", ["dg", "gd"])
 
 
 @PACK
@@ -112,30 +113,6 @@ def test_any_order_with_any_windows_is_right(
         steppers[whose].flush()
         hands[whose].spend()
     ours.assert_same_as(theirs)
-
-
-@PACK
-@pytest.mark.parametrize("outer", ["d", "g"])
-@pytest.mark.parametrize("order", ["dg", "gd"])
-def test_both_may_draw_the_same_data(order: str, outer: str, pack: bool) -> None:
-    ours, theirs = Pair(), Pair()
-    sizes = {"d": 2, "g": 3}
-    steppers = {
-        "d": Stepper(ours.d, ours.optimizers["d"], accumulate=2, pack=pack),
-        "g": Stepper(ours.g, ours.optimizers["g"], accumulate=3, pack=pack),
-    }
-    hands = {whose: ByHand(theirs.optimizers[whose], sizes[whose]) for whose in "dg"}
-    inner = "g" if outer == "d" else "d"
-    for batch in steppers[outer].over(steppers[inner].over(DATA)):
-        for whose in order:
-            steppers[whose].backward(ours.loss(whose, batch), items=len(batch[1]))
-    for batch in DATA:
-        for whose in order:
-            hands[whose].backward(theirs.loss(whose, batch), len(batch[1]))
-    for hand in hands.values():
-        hand.spend()
-    ours.assert_same_as(theirs)
-    assert [steppers[whose].updates for whose in "dg"] == [4, 3]
 
 
 @PACK
@@ -249,7 +226,7 @@ def test_a_gradient_by_hand_in_the_other_net_is_kept(pack: bool) -> None:
 @pytest.mark.filterwarnings("ignore::gradledger.errors.StepperWarning")
 @PACK
 @pytest.mark.parametrize("fused", [True, False])
-@pytest.mark.parametrize("order", ["dg", "gd"])
+@ORDER
 @pytest.mark.parametrize("bad", [0, 1, 4], ids=lambda i: f"overflow{i}")
 def test_a_shared_scaler_serves_both_though_one_overflows(
     bad: int, order: str, fused: bool, pack: bool

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.optim.lr_scheduler import LRScheduler
 
+from gradledger.engine.company import Company
 from gradledger.engine.interrupts import HeldBack
 from gradledger.engine.losses import advise
 from gradledger.engine.options import Options
@@ -73,6 +74,8 @@ class Cycle:
         self.closures: Closures | None = None
         """For an optimizer that evaluates the loss itself."""
         self.turn: MicroBatch | None = None
+        self.company = Company()
+        self.company.join(self)
         self.updates = 0
         self.skipped = 0
         self.dropped = 0
@@ -108,7 +111,7 @@ class Cycle:
             if self.meetings is not None:
                 self.meetings.stand_in()
         if self.window.full:
-            self.finish(free=True)
+            self._move(free=True)
         return True
 
     def fail_draw(self) -> None:
@@ -235,7 +238,7 @@ class Cycle:
         """The micro-batch has its deposits. A full window is spent; whether that made an update."""
         assert self.turn is not None
         self.turn.complete, self.turn.pending = True, False
-        updated = self.window.full and self.finish()
+        updated = self.window.full and self._move()
         if self.meetings is not None:
             self.meetings.arrange(self.window.begun + 1)
         return updated
@@ -294,6 +297,21 @@ class Cycle:
             )
 
     # The end of a window ----------------------------------------------------------------------
+
+    @property
+    def patient(self) -> bool:
+        """Whether a full window can wait until others are done with its last micro-batch.
+
+        One of a single micro-batch has no other loss to agree with; ranks meet when it is full.
+        """
+        return self.window.size > 1 and self.meetings is None
+
+    def _move(self, *, free: bool = False) -> bool:
+        """The window is full: spends it, and those that waited for this. Whether it was updated."""
+        before = self.updates
+        for each in self.company.due(self):
+            each.finish(free=free)
+        return self.updates > before
 
     def finish(self, *, meeting: bool = False, free: bool = False) -> bool:
         """Ends the window: spends what it holds. Whether an update was made.

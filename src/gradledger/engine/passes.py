@@ -9,6 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import torch
 
 from gradledger.engine import randomness
+from gradledger.engine.company import Company
 from gradledger.engine.telling import announced
 from gradledger.errors import CheckpointError
 
@@ -67,8 +68,10 @@ class Pass(Generic[T]):
         turns: Turns,
         position: Position,
         take_comeback: Callable[[], Comeback | None],
+        company: Company,
     ) -> None:
         self.data = data
+        self.company = company
         self._turns = turns
         self._position = position
         self._take_comeback = take_comeback

@@ -23,16 +23,18 @@ def state_of(
 ) -> dict[str, Any]:
     """The state, in values that any checkpoint can hold.
 
-    A micro-batch that was drawn and not deposited counts as not drawn: it will be drawn again.
+    A micro-batch that was drawn and not deposited counts as not drawn: it will be drawn again,
+    unless the one who reads the data for this Stepper is done with it.
     `comeback`: what was loaded, and no pass has made up for yet.
     """
     turn = cycle.turn
     now = all_generators(data)
     if comeback is not None:
         now |= own_states(comeback.now)
-    begun, done = cycle.window.begun, position.done
-    if turn is not None and turn.complete:
+    begun, done, dropped = cycle.window.begun, position.done, cycle.window.dropped
+    if turn is not None and not cycle.company.will_redraw(turn):
         done += turn.drawn
+        dropped |= not turn.complete and cycle.options.on_fault == "drop"
     elif turn is not None:
         begun -= 1
         if turn.drawn:
@@ -44,7 +46,8 @@ def state_of(
         "accumulate": cycle.window.size,
         "parameters": _labels(cycle),
         "window": {key: getattr(cycle.window, key) for key in _WINDOW}
-        | {"begun": begun, "itemless": cycle.itemless, "unit": cycle.scaling.unit},
+        | {"begun": begun, "dropped": dropped}
+        | {"itemless": cycle.itemless, "unit": cycle.scaling.unit},
         "losses": [(which, loss.clone()) for which, loss in cycle.window.losses],
         "sums": [(places[id(p)], total.clone()) for p, total in cycle.sums.each()],
         "packs": [[places[id(p)] for p in pack.members] for pack in cycle.packing.packs],

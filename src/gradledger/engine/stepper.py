@@ -13,6 +13,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from gradledger.engine import checkpoint, resuming, together, trees
+from gradledger.engine.company import Company
 from gradledger.engine.cycle import Cycle
 from gradledger.engine.eager import EagerRelease, check_eager
 from gradledger.engine.evaluation import Batch, Evaluation, LossFn
@@ -115,15 +116,18 @@ class Stepper:
     def over(self, data: Iterable[T]) -> Pass[T]:
         """Yields what `data` yields, each as a micro-batch. Its end is the end of the window.
 
-        A window that an earlier pass left open (a `break`, an exception) is spent first.
+        A window that an earlier pass left open (a `break`, an exception) is spent first. `data` may
+        be another Stepper's pass: windows of several micro-batches then end together.
         """
         cycle = self._cycle
         cycle.end_turn()
-        if self._comeback is None:
+        if self._comeback is None or cycle.window.full:
             cycle.finish()
         if cycle.meetings is not None:
             cycle.meetings.begin_pass()
-        self._pass = Pass(data, cycle, self._position, self._take_comeback)
+        company = data.company if isinstance(data, Pass) else Company()
+        company.join(cycle)
+        self._pass = Pass(data, cycle, self._position, self._take_comeback, company)
         return self._pass
 
     def _take_comeback(self) -> Comeback | None:

@@ -1,0 +1,66 @@
+"""Steppers that draw the same micro-batches, and so see each other's nets (Law 3).
+
+A window is one big batch only if all its losses saw the same nets. So a net whose window of several
+micro-batches is full stays where it is until every other of its company is done with the
+micro-batch at hand; then all that are full move, one after the other. A window of one micro-batch
+has no other loss to agree with, and moves its net at once, as an optimizer does.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+from weakref import ref
+
+from gradledger.engine.window import MicroBatch, Window
+
+
+class Member(Protocol):
+    """One of them, as far as the others look at it."""
+
+    window: Window
+    turn: MicroBatch | None
+    company: Company
+
+    @property
+    def patient(self) -> bool:
+        """Whether its full window can wait for the others."""
+
+    def finish(self, *, free: bool = False) -> bool:
+        """Spends its window."""
+
+
+class Company:
+    """Those whose passes are nested, the innermost first: that one reads the data."""
+
+    def __init__(self) -> None:
+        self._members: list[ref[Member]] = []
+        """Nobody lives on for the company's sake: a window is over when its Stepper is gone."""
+
+    def join(self, member: Member) -> None:
+        """Its pass goes around the others'. Whatever company it kept before is over."""
+        self._members.append(ref(member))
+        member.company = self
+
+    def will_redraw(self, turn: MicroBatch) -> bool:
+        """Whether who goes on from here draws the micro-batch of this turn once more."""
+        innermost = self._present()[0].turn if turn.drawn else None
+        return not turn.complete and (innermost is None or not innermost.complete)
+
+    def due(self, member: Member) -> list[Member]:
+        """Whose windows are spent, now that this one's is full: none, while another is at work."""
+        if not member.patient:
+            return [member]
+        present = self._present()
+        if any(map(_at_work, present)):
+            return []
+        return [each for each in present if each.patient and each.window.full]
+
+    def _present(self) -> list[Member]:
+        """Those that have not left for another pass."""
+        members = (member() for member in self._members)
+        return [each for each in members if each is not None and each.company is self]
+
+
+def _at_work(member: Member) -> bool:
+    turn = member.turn
+    return turn is not None and turn.drawn and not turn.complete
