@@ -10,6 +10,30 @@ from pathlib import Path
 from tests.static.programs import ONE_NET, check, check_file, correct, each, faulty, finds, shown
 
 TWINS = {
+    "what is computed while gradients are switched off between statements has no graph": """
+        critic = nn.Linear(8, 1)
+        actor = torch.optim.SGD(model.parameters(), lr=0.1)  # GL601
+        for x, y in loader:
+            actor.zero_grad()
+            torch.set_grad_enabled(False)  # right only
+            target = critic(y)
+            torch.set_grad_enabled(True)  # right only
+            (model(x) - target).square().mean().backward()
+            actor.step()
+        """,
+    "a phase that switches gradients off leaves them on for the other": """
+        for phase in ("train", "test"):
+            if phase == "train":
+                torch.set_grad_enabled(True)
+            else:
+                torch.set_grad_enabled(False)
+            for x, y in loader:
+                optimizer.zero_grad()  # right only
+                loss = criterion(model(x), y)
+                if phase == "train":
+                    loss.backward()
+                    optimizer.step()  # GL101
+        """,
     "a schedule that may be of a class that warms up first": """
         class WarmUp(torch.optim.lr_scheduler.LRScheduler):
             def __init__(self, schedule):

@@ -49,6 +49,7 @@ class ByHand(Targets):
         else:
             if isinstance(node, ast.Assign) and self.reads_gradient(node.value):
                 self.doubted |= OF_ONE_COPY
+            self.doubted.add("GL101")  # a view of a buffer is cleared with that, out of sight
             self.emit(Edits(self.at(node), keys, optimizer, leaf, "assign"))
 
     def _edit_gradient(self, node: ast.AugAssign) -> None:

@@ -282,6 +282,10 @@ OF_ONE_COPY = frozenset({"GL101", "GL201", "GL501"})
 """Rules that mix things up where each gradient lies in two places, as with weights in two
 precisions: which of the two is cleared, who knows?"""
 
+SPEAKS_AGAINST = {"all_reduce": "GL801", "register_optimizer_step_post_hook": "GL101"}
+"""Functions by whose names a rule is in doubt: ranks that average by hand, a hook behind every step
+that clears as likely as not."""
+
 LEARNING = frozenset({"update", "learn", "optimize", "backprop", "compute_gradients"})
 """Methods by which a model may well fill its gradients itself, where nobody can follow them."""
 

@@ -340,11 +340,12 @@ class State:
     def block(self, write: Callable[[], None]) -> Program:
         """What `write` writes, as a block of its own."""
         outer, self.out = self.out, []
+        enabled = self.grad_enabled
         try:
             write()
             return sequence(self.out)
         finally:
-            self.out = outer
+            self.out, self.grad_enabled = outer, enabled
 
     def note_unknown(self, node: ast.AST, why: str) -> None:
         """Says that something here could not be followed."""

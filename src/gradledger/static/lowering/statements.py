@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from gradledger.static.lowering.conditions import called_name
 from gradledger.static.lowering.loops import Loops
 from gradledger.static.lowering.values import (
     FunctionDef,
@@ -48,8 +49,13 @@ class Statements(Loops):
     def expression(self, node: ast.Expr) -> None:
         """A call, mostly."""
         self.eval(node.value)
-        if isinstance(node.value, ast.Call) and ast.unparse(node.value.func) in EXITS:
+        if not isinstance(node.value, ast.Call):
+            return
+        if ast.unparse(node.value.func) in EXITS:
             self.out.append(Leave("exit"))
+        match called_name(node.value), node.value.args:
+            case "set_grad_enabled", [ast.Constant(value=bool(enabled))]:
+                self.grad_enabled = enabled  # until the end of this block
 
     def defining(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         """`def`: a closure of what is around it."""
