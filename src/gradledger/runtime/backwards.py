@@ -24,24 +24,30 @@ from gradledger.runtime.patches import Function, Patches
 from gradledger.runtime.replicas import Replicas
 from gradledger.runtime.sites import Site
 from gradledger.runtime.unfailing import survive, unfailing
+from gradledger.runtime.walks import NO_SLOTS, UNWATCHED, Walk, Walks
 from gradledger.runtime.weights import Loss
 
 _GIVEN = (Tensor, list, tuple)
 _OF_TENSORS = Tensor.backward.__code__
 
 
-class Pass:
+class Pass(Walk):
     """One backward pass, from its call to its end."""
 
-    __slots__ = (
-        "create", "loss", "number", "partial", "retain", "roots", "site", "told", "walked",
-    )  # fmt: skip
+    __slots__ = ("create", "loss", "number", "partial", "retain", "site", "told", "walked")
 
     def __init__(
-        self, site: Site, roots: list[Tensor], loss: Loss, *, retain: bool, create: bool
+        self,
+        site: Site,
+        roots: list[Tensor],
+        inputs: object,
+        loss: Loss,
+        *,
+        retain: bool,
+        create: bool,
     ) -> None:
+        super().__init__(roots, inputs)
         self.site = site
-        self.roots = roots
         self.loss = loss
         self.retain = retain
         self.create = create
@@ -77,9 +83,7 @@ class Backwards:
         """By the identity of their places."""
         self._bad: set[int] = set()
         """Slots that hold a NaN or an Inf."""
-        self._running: dict[int, Pass] = {}
-        """The pass of each thread that is in one."""
-        self._threads: set[int] = set()
+        self.walks = Walks(journal.cells)
 
     def watch(self, patches: Patches) -> None:
         """Audit every backward pass until the patches are closed."""
@@ -87,21 +91,23 @@ class Backwards:
         self.journal.buried.append(self.cleared)
 
     def _around(self, real: Function) -> Function:
-        journal = self.journal
+        journal, running = self.journal, self.walks.running
 
         def backward(tensors_: Any, *args: Any, **kwargs: Any) -> None:
-            if (
-                journal.asleep
-                or is_compiling()
-                or (work := journal.thread.work).depth
-                or work.hushed
-            ):
-                # Depth: a checkpoint's own pass, inside another one.
+            if is_compiling():
                 real(tensors_, *args, **kwargs)
                 return
             if not isinstance(tensors_, _GIVEN):
                 tensors_ = list(tensors_)
             thread = threading.get_ident()
+            if journal.asleep or (work := journal.thread.work).depth or work.hushed:
+                inside = self._aside(thread, tensors_, kwargs.get("inputs"))
+                try:
+                    real(tensors_, *args, **kwargs)
+                finally:
+                    if not inside:
+                        running.pop(thread, None)
+                return
             try:
                 with journal.entering:  # nobody else looks at cells while this one gets its own
                     this = self._prepare(sys._getframe(1), thread, tensors_, args, kwargs)
@@ -109,7 +115,6 @@ class Backwards:
                 survive(journal, error)
                 real(tensors_, *args, **kwargs)
                 return
-            self._running[thread] = this
             work.depth += 1
             try:
                 real(tensors_, *args, **kwargs)
@@ -120,15 +125,32 @@ class Backwards:
                 raise
             finally:
                 work.depth -= 1
-                del self._running[thread]
                 try:
                     with journal.entering:
-                        self._tell(this)
+                        try:
+                            self._tell(this)
+                        finally:
+                            del running[thread]
                 except Exception as error:
                     survive(journal, error)
                 this.roots.clear()
 
         return backward
+
+    @unfailing
+    def _aside(self, thread: int, given: Any, inputs: object) -> bool:
+        """A pass begins that nobody tells of: unwatched, a Stepper's, or inside another of its own
+        thread (a checkpoint's). Is it one inside another?"""
+        walks = self.walks
+        outer = walks.running.get(thread)
+        if self.journal.asleep:
+            walks.running.setdefault(thread, UNWATCHED)
+        elif outer is not None:
+            walks.inside(outer, list(tensors(given)))
+        else:
+            walks.enters(thread)
+            walks.begin(thread, Walk(list(tensors(given)), inputs))
+        return outer is not None
 
     # Before
 
@@ -153,15 +175,17 @@ class Backwards:
         retain, create = _keeps(args, kwargs)
         weighs = site.weighs or self.weighs_all or self.framework is not None
         loss = self._weigh(roots) if weighs and len(roots) == 1 else site.unread
-        this = Pass(site, roots, loss, retain=retain, create=create)
-        self._threads.add(thread)
-        if site.passes >= site.next_walk or len(self._threads) > 1:
+        this = Pass(site, roots, kwargs.get("inputs"), loss, retain=retain, create=create)
+        walks = self.walks
+        walks.enters(thread)
+        if site.passes >= site.next_walk or walks.shared:
             site.walks_now(retain=retain)
             for look in self.looked_closely:
                 look(frame)
             self._walk(this, at)
         if roots and (root := roots[0].grad_fn) is not None:
             this.number = self.kept.begin(site, root)
+        walks.begin(thread, this)
         return this
 
     def _weigh(self, roots: list[Tensor]) -> Loss:
@@ -178,6 +202,8 @@ class Backwards:
             not isinstance(leaf, nn.Parameter) and slot(leaf) not in owned for leaf in ends
         )
         this.walked = self.kept.walk(this.site, graph, retain=this.retain)
+        if this.inputs is None:
+            this.reach = self.walks.met(ends)
 
     # After
 
@@ -188,21 +214,32 @@ class Backwards:
     @unfailing
     def tell_so_far(self) -> None:
         """A hook of the pass that is running is about to use what arrived so far."""
-        running = self._running.get(threading.get_ident())
-        if running is not None:
-            running.partial = False
-            self._tell(running)
-            running.partial = running.told = True
+        running = self.walks.running.get(threading.get_ident())
+        if isinstance(running, Pass):
+            with self.journal.entering:
+                running.partial = False
+                self._tell(running, ended=False)
+                running.partial = running.told = True
 
-    def _tell(self, this: Pass) -> None:
+    def _tell(self, this: Pass, *, ended: bool = True) -> None:
         journal, cells, site = self.journal, self.journal.cells, this.site
-        grads, now = cells.survey()
+        unseen = NO_SLOTS
+        if self.walks.shared:
+            busy = self.walks.elsewhere()
+            reach = None if this.nested else this.reach
+            grads, now = cells.survey_but(busy, reach)
+            if reach is not None and ended and not this.partial:
+                unseen = busy & reach
+        else:
+            grads, now = cells.survey()
         slots, names = cells.changed(now)
-        before = cells.seen
+        before, cells.seen = cells.seen, now
         if any(before):
             slots, names = self._only_deposits(slots, names, before, now, this)
-        cells.seen = now
-        if this.told and not slots:
+        if unseen:
+            # Another thread is writing there, too: that this pass did, only its graph can tell.
+            names |= {cells.names[slot] for slot in unseen}
+        if this.told and not names:
             return
         self.latest = names
         deposited: Any = grads if len(slots) == len(grads) else [grads[slot] for slot in slots]

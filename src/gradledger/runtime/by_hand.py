@@ -12,25 +12,15 @@ from torch.overrides import get_default_nowrap_functions
 from gradledger.ledger.events import BY_HAND, Clear, Edit, Event, Read, Step
 from gradledger.ledger.places import Place
 from gradledger.runtime.backwards import Backwards
-from gradledger.runtime.cells import State, grad_of, look_at
+from gradledger.runtime.cells import grad_of, look_at
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.patches import Patches
 from gradledger.runtime.samples import Sample, edit_between, sample
+from gradledger.runtime.touches import Known, Touch
 from gradledger.runtime.unfailing import unfailing
 
 Done = tuple[str, Place, float | None]
 """What was done, where, and by what factor."""
-
-
-class Touch:
-    """Code has taken a gradient into its hands: how things were just before."""
-
-    def __init__(self, at: Place, leaf: Tensor, state: State, grad: Tensor, owned: bool) -> None:
-        self.at = at
-        self.state = state
-        self.grad = sample(grad)
-        # Only who has no optimizer updates parameters by hand.
-        self.value = None if owned else sample(leaf)
 
 
 class ByHand:
@@ -47,6 +37,8 @@ class ByHand:
         self._foreign: set[int] = set()
         """Code that is known not to be the program's: torch uses `.grad` all the time."""
         self._touches: dict[int, Touch] = {}
+        self._known: dict[int, Known] = {}
+        """By slot."""
         self._done: list[tuple[Done, set[str]]] = []
         """What was done, in order, with the cells it was done to."""
 
@@ -55,6 +47,7 @@ class ByHand:
         self._patches = patches
         self.journal.settlers.append(self._settle)
         self.journal.imported.append(self.begin_if_needed)
+        self.journal.met.append(self._met)
 
     def begin_if_needed(self) -> None:
         """Does some file of the program's mention a `.grad`?"""
@@ -78,7 +71,8 @@ class ByHand:
                 return grad
             frame = _caller()
             if self._is_users(frame) and self._listening(journal):
-                self._taken(tensor, grad, frame)
+                with journal.entering:
+                    self._taken(tensor, grad, frame)
             return grad
 
         return get
@@ -94,9 +88,10 @@ class ByHand:
             if not self._is_users(frame) or not self._listening(journal):
                 real(tensor, value)
                 return
-            before = self._before_set(tensor)
-            real(tensor, value)
-            self._set(tensor, frame, before, value)
+            with journal.entering:
+                before = self._before_set(tensor)
+                real(tensor, value)
+                self._set(tensor, frame, before, value)
 
         return set_
 
@@ -141,9 +136,10 @@ class ByHand:
             self._resolve(slot)
         if uses_value:
             self._note(("read", spot.place, None), slot)
+            self._keep(slot, grad)
         state = look_at(tensor)
         owned = slot in journal.owned
-        self._touches[slot] = Touch(spot.place, tensor, state, grad, owned)
+        self._touches[slot] = Touch(frame, spot.place, tensor, state, grad, owned)
         journal.unsettled = True
 
     @unfailing
@@ -159,6 +155,7 @@ class ByHand:
             if before is not None:
                 self._note(("clear", at, None), slot)
             return
+        self._put(slot, value)
         kind, factor = ("change", None) if before is None else edit_between(before, sample(value))
         done: str = kind
         if kind == "change":
@@ -167,6 +164,28 @@ class ByHand:
             done = "zero" if "zero" in text and not bool(value.detach().any()) else "assign"
         if done != "same":
             self._note((done, at, factor), slot)
+
+    def _met(self, slots: list[int]) -> None:
+        """Leaves are met for the first time: the program may have given them gradients before."""
+        if self.watching:
+            for slot in slots:
+                leaf = self.journal.cells.leaf(slot)
+                grad = None if leaf is None else grad_of(leaf)
+                if grad is not None:
+                    self._put(slot, grad)
+                    self.journal.unsettled = True
+
+    def _put(self, slot: int, grad: Tensor) -> None:
+        """The program has put a tensor of its own there."""
+        self._keep(slot, grad)
+        if grad._is_view():
+            # A deposit in one of them makes all that share its memory look new.
+            self.backwards.walks.shared = True
+
+    def _keep(self, slot: int, grad: Tensor) -> None:
+        known = self._known.get(slot)
+        if known is None or known.number != id(grad):
+            self._known[slot] = Known(grad)
 
     # What became of it
 
@@ -198,11 +217,46 @@ class ByHand:
             self._note(("spend", touch.at, None), slot)
 
     def _settle(self, at: Place) -> None:
-        for slot in list(self._touches):
-            self._resolve(slot)
+        for slot, touch in list(self._touches.items()):
+            if touch.under_way:
+                self.journal.unsettled = True
+            else:
+                self._resolve(slot)
+        if self._known:
+            self._look_behind_names(at)
         done, self._done = self._done, []
         for (kind, place, factor), names in done:
             self.journal.post(self._event(kind, place, factor, frozenset(names)))
+
+    def _look_behind_names(self, at: Place) -> None:
+        """Tell what was done without a `.grad`: `flat.zero_()`, of which they are views."""
+        cells, busy = self.journal.cells, self.journal.cells.elsewhere()
+        changed: dict[int, tuple[str, float | None]] = {}
+        for slot, known in list(self._known.items()):
+            if slot in busy or slot in self._touches:
+                continue
+            leaf, seen = cells.leaf(slot), cells.seen[slot]
+            grad = None if leaf is None else grad_of(leaf)
+            if grad is None or id(grad) != known.number:
+                del self._known[slot]
+                continue
+            now = known.number, grad._version
+            if seen is not None and seen != now:
+                cells.seen[slot] = now
+                changed[slot] = known.edit(grad, seen)
+            known.look(grad, now)
+        kinds = {kind for kind, _ in changed.values()} - {"same"}
+        for slot, (kind, factor) in changed.items():
+            # One may be zero by itself: others, that were changed with it, tell.
+            if kind == "zero" and len(kinds) > 1 and self._holds_fresh(slot):
+                kind = "change"
+            if kind != "same":
+                self._note((kind, at, factor), slot)
+        self.journal.unsettled = self.journal.unsettled or bool(self._known)
+
+    def _holds_fresh(self, slot: int) -> bool:
+        groups = self.journal.book.page.among(frozenset({self.journal.cells.names[slot]}))
+        return any(cell.fresh for _, cell in groups)
 
     def _event(self, kind: str, at: Place, factor: float | None, cells: frozenset[str]) -> Event:
         made = self.journal.made

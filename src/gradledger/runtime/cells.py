@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -47,8 +46,8 @@ class Cells:
         """What each gradient looked like when it was looked at last."""
         self.died: list[int] = []
         """Slots whose leaf has died since somebody asked."""
-        self._claims: dict[int, set[int]] = {}
-        """Which thread works with which slots."""
+        self.elsewhere: Callable[[], frozenset[int]] = frozenset
+        """The slots that passes of other threads may be writing to just now."""
         self._like: Counter[str] = Counter()
         self._taken: set[str] = set()
         self._sets: dict[tuple[bool, ...], tuple[Slots, CellNames]] = {}
@@ -79,13 +78,9 @@ class Cells:
 
     def meet(self, leaves: Iterable[Tensor]) -> list[int]:
         """Give each leaf that is new a slot and a name; the slots of the new ones."""
-        met = list(dict.fromkeys(leaves))
-        new = [leaf for leaf in met if self.slot(leaf) is None]
+        new = [leaf for leaf in dict.fromkeys(leaves) if self.slot(leaf) is None]
         spelled = self._spelled({id(leaf) for leaf in new}) if new else {}
-        slots = [self._add(leaf, spelled.get(id(leaf))) for leaf in new]
-        claimed = self._claims.setdefault(threading.get_ident(), set())
-        claimed.update(slot for leaf in met if (slot := self.slot(leaf)) is not None)
-        return slots
+        return [self._add(leaf, spelled.get(id(leaf))) for leaf in new]
 
     def _add(self, leaf: Tensor, wanted: str | None) -> int:
         if wanted is None or wanted in self._taken:
@@ -124,8 +119,6 @@ class Cells:
             slots.append(slot)
             self.seen[slot] = None
             self._free.append(slot)
-            for claimed in self._claims.values():
-                claimed.discard(slot)
         buried = frozenset(self.names[slot] for slot in slots)
         self._taken -= buried
         self._like.clear()
@@ -181,21 +174,26 @@ class Cells:
 
     # Looking
 
-    @property
-    def shared(self) -> bool:
-        """Do several threads train?"""
-        return len(self._claims) > 1
-
     def look(self) -> list[State]:
         """What each gradient looks like now."""
-        return self.survey()[1]
+        return self.survey_but(self.elsewhere())[1]
 
     def survey(self) -> tuple[list[Tensor | None], list[State]]:
-        """Each gradient, and what it looks like now."""
-        if len(self._claims) > 1:
-            return self._survey_mine()
+        """Each gradient, and what it looks like now. No other thread may be in a pass."""
         grads = [None if (leaf := ref()) is None else grad_of(leaf) for ref in self._refs]
         return grads, [None if grad is None else (id(grad), grad._version) for grad in grads]
+
+    def survey_but(
+        self, busy: frozenset[int], only: Iterable[int] | None = None
+    ) -> tuple[list[Tensor | None], list[State]]:
+        """The same for all, or only for some, but those that are busy: they look as they did."""
+        now = list(self.seen)
+        grads: list[Tensor | None] = [None] * len(now)
+        for slot in range(len(now)) if only is None else only:
+            leaf = None if slot in busy else self._refs[slot]()
+            if leaf is not None:
+                grads[slot], now[slot] = grad_of(leaf), look_at(leaf)
+        return grads, now
 
     def see(self, leaves: list[Tensor], slots: Slots) -> None:
         """Look at the gradients of these leaves, which are in these slots."""
@@ -218,17 +216,6 @@ class Cells:
             else (id(grad), grad._version)
             for slot in slots
         ]
-
-    def _survey_mine(self) -> tuple[list[Tensor | None], list[State]]:
-        """To read a gradient that another thread is just writing to would crash."""
-        thread, now = threading.get_ident(), list(self.seen)
-        grads: list[Tensor | None] = [None] * len(now)
-        others = [slots for other, slots in self._claims.items() if other != thread]
-        for slot in self._claims.get(thread, set()).difference(*others):
-            leaf = self._refs[slot]()
-            if leaf is not None:
-                grads[slot], now[slot] = grad_of(leaf), look_at(leaf)
-        return grads, now
 
     def changed(self, now: list[State]) -> tuple[Slots, CellNames]:
         """Those that look different from when they were looked at last."""

@@ -63,7 +63,8 @@ class Clears:
             finally:
                 work.depth -= 1
                 try:
-                    self._tell(slots, at)
+                    with journal.entering:
+                        self._tell(slots, at)
                 except Exception as error:
                     survive(journal, error)
 

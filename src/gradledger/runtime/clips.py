@@ -67,7 +67,8 @@ class Clips:
             finally:
                 work.depth -= 1
             try:
-                self._tell(at, leaves, limit, None if result is None else frame)
+                with journal.entering:
+                    self._tell(at, leaves, limit, None if result is None else frame)
             except Exception as error:
                 survive(journal, error)
             return result

@@ -29,7 +29,7 @@ MOST_EVENTS = 50_000
 class Work:
     """What one thread is doing."""
 
-    __slots__ = ("depth", "fetching", "hushed")
+    __slots__ = ("depth", "fetching", "hushed", "scaler", "stepping", "steps")
 
     def __init__(self) -> None:
         self.depth = 0
@@ -38,6 +38,12 @@ class Work:
         """Somebody tells what happens: what is seen of it besides is no news."""
         self.fetching = 0
         """Loaders that are being asked: one may draw from another."""
+        self.stepping: list[Any] = []
+        """The calls of `step` that run, the innermost last."""
+        self.scaler: str | None = None
+        """The scaler whose `step` is running."""
+        self.steps = 0
+        """Steps that happened."""
 
 
 class _Thread(threading.local):
@@ -73,6 +79,8 @@ class Journal:
         """Told of each event, and of the findings that it added to."""
         self.imported: list[Callable[[], None]] = []
         """Told when modules were imported."""
+        self.met: list[Callable[[list[int]], None]] = []
+        """Told of the slots of leaves that are new."""
         self.owned: set[int] = set()
         """Slots that some optimizer holds."""
         self.buried: list[Callable[[list[int]], None]] = [self.owned.difference_update]
@@ -189,11 +197,13 @@ class Journal:
 
     def meet(self, leaves: Any, at: Place) -> None:
         """Take leaves into the books, and tell what they are."""
-        if self._died or self._gone:
-            with self.entering:
+        with self.entering:
+            if self._died or self._gone:
                 self.settle(at)
-        if new := self.cells.meet(leaves):
-            self.declare(at, new)
+            if new := self.cells.meet(leaves):
+                self.declare(at, new)
+                for hear in self.met:
+                    hear(new)
 
     def own(self, slots: Slots) -> None:
         """Some optimizer holds the leaves in these slots."""

@@ -130,7 +130,7 @@ class Measuring:
             spend.before.append(self._before(slots))
         if self._clipped:
             slots, grads = self._from_before_clips(spend, slots, grads)
-        if self._optimizers.scaler is None:
+        if step.work.scaler is None:
             amounts = self._unscaled(slots, grads)
         else:
             # In the scaler's own step they are unscaled, or the optimizer does that as it steps.

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import sys
-import threading
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from torch import Tensor
 from torch.compiler import is_compiling
-from torch.optim.optimizer import (
-    Optimizer,
-    register_optimizer_step_post_hook,
-    register_optimizer_step_pre_hook,
-)
+from torch.optim.optimizer import Optimizer, register_optimizer_step_pre_hook
 
 from gradledger.ledger.events import NO_CELLS, CellNames, Own, Skipped, Step
 from gradledger.ledger.places import Place
 from gradledger.runtime.backwards import Backwards
 from gradledger.runtime.idle import Idle
-from gradledger.runtime.journal import Journal
+from gradledger.runtime.journal import Journal, Work
 from gradledger.runtime.patches import Function, Patches
 from gradledger.runtime.precision import Precision
 from gradledger.runtime.unfailing import survive, unfailing
@@ -52,24 +47,19 @@ class Known:
 class Stepping:
     """One call of `step`, which may evaluate a closure several times."""
 
-    __slots__ = ("at", "evaluations", "holds_another", "idle", "known", "optimizer")
+    __slots__ = ("at", "evaluations", "holds_another", "idle", "known", "optimizer", "work")
 
-    def __init__(self, known: Known, optimizer: Optimizer, at: Place) -> None:
+    def __init__(self, known: Known, optimizer: Optimizer, at: Place, work: Work) -> None:
         self.known = known
         self.optimizer = optimizer
         self.at = at
+        self.work = work
+        """Of the thread that it runs in."""
         self.evaluations = 0
         self.holds_another = False
         """Another optimizer stepped inside: that one did the work (a wrapper, SAM, Lookahead)."""
         self.idle: dict[str, Tensor] | None = None
         """What parameters looked like that have no deposit and may be moved all the same."""
-
-
-class _Running(threading.local):
-    """The calls of `step` that run in one thread, the innermost last."""
-
-    def __init__(self) -> None:
-        self.stack: list[Stepping] = []
 
 
 class Optimizers:
@@ -80,8 +70,6 @@ class Optimizers:
         self.backwards = backwards
         self.precision = precision
         self.idle = Idle(journal)
-        self.scaler: str | None = None
-        """The scaler whose `step` is running."""
         self.steps = 0
         self.stepped: list[Callable[[Stepping], None]] = []
         """Told of each step that happened."""
@@ -93,14 +81,13 @@ class Optimizers:
         """Asked at each step that nobody watches."""
         self._known: dict[int, Known] = {}
         self._making: set[int] = set()
-        self._running = _Running()
 
     def watch(self, patches: Patches) -> None:
         """Audit all optimizers until the patches are closed."""
         patches.around(Optimizer, "__init__", self._around_init)
         patches.around(Optimizer, "add_param_group", self._around_add_param_group)
         patches.callback(register_optimizer_step_pre_hook(self._before_step).remove)
-        patches.callback(register_optimizer_step_post_hook(self._after_step).remove)
+        patches.around(Optimizer, "_optimizer_step_code", self._around_end)
 
     # Who they are
 
@@ -123,7 +110,8 @@ class Optimizers:
             signature += id(parameters), len(parameters)
         if signature != known.signature:
             known.signature = signature
-            self._own(known, optimizer, made_at or self.journal.arrive())
+            with self.journal.entering:
+                self._own(known, optimizer, made_at or self.journal.arrive())
         return known
 
     def _own(self, known: Known, optimizer: Optimizer, at: Place) -> None:
@@ -200,19 +188,20 @@ class Optimizers:
         return None
 
     def _begun(self, optimizer: Optimizer, at: Place) -> Stepping:
-        if self.journal.thread.work.depth:
+        work = self.journal.thread.work
+        if work.depth:
             self.backwards.tell_so_far()
         known = self.known(optimizer)
         if known.spelled is None:
             self.spell(known, optimizer)
-        step = Stepping(known, optimizer, at)
+        step = Stepping(known, optimizer, at, work)
         if known.deposits is not self.backwards.latest:
             # Who freezes a parameter, or thaws it, changes what a backward reaches.
             known.deposits = self.backwards.latest
             self._declare(known, at)
         if self.idle.of(known.name):
             self._look_at_idle(step)
-        self._running.stack.append(step)
+        work.stepping.append(step)
         return step
 
     def _evaluated(self, closure: Function, step: Stepping) -> Function:
@@ -236,7 +225,18 @@ class Optimizers:
             self._write(step)
         step.evaluations += 1
 
-    def _after_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+    def _around_end(self, real: Function) -> Function:
+        """Torch calls this behind each step, before the hooks that the program has put there: what
+        they clear is spent by then."""
+        after = self._after_step
+
+        def _optimizer_step_code(self: Optimizer) -> None:  # its profiler looks for a `self`
+            real(self)
+            after(self)
+
+        return _optimizer_step_code
+
+    def _after_step(self, optimizer: Optimizer) -> None:
         if is_compiling():
             return
         try:
@@ -249,7 +249,7 @@ class Optimizers:
 
     def _popped(self, optimizer: Optimizer) -> Stepping | None:
         """The call of its `step` that ends now."""
-        stack = self._running.stack
+        stack: list[Stepping] = self.journal.thread.work.stepping
         while stack:
             step = stack.pop()
             if step.optimizer is optimizer:
@@ -269,8 +269,9 @@ class Optimizers:
         moved = self.idle.moved(step.idle, known.slots) if step.idle else NO_CELLS
         vanished = self.precision.vanished(known.slots) if self.precision.follows else NO_CELLS
         self.steps += 1
+        step.work.steps += 1
         spent = known.cells if known.lets_go else None
-        fields = step.at, known.name, spent, self.scaler, moved, NO_CELLS, vanished
+        fields = step.at, known.name, spent, step.work.scaler, moved, NO_CELLS, vanished
         if fields != known.fields:
             known.fields, known.event = fields, journal.made(Step, *fields)
         journal.post(known.event)

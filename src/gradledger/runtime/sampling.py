@@ -42,7 +42,8 @@ class Sampling:
             return
         self._slept += 1
         # Elsewhere in the cycle than before, it sleeps on: what it missed would look like faults.
-        if self._slept >= self.every - 1 and self._look() == self._filled:
+        alone = self._optimizers.backwards.walks.alone
+        if self._slept >= self.every - 1 and alone and self._look() == self._filled:
             self.journal.asleep = False
             self.journal.cells.seen[:] = self.journal.cells.look()
 

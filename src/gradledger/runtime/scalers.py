@@ -12,9 +12,10 @@ from torch.optim import Optimizer
 
 from gradledger.ledger.events import Unscale, Update
 from gradledger.ledger.places import Place
+from gradledger.runtime.cells import grad_of
 from gradledger.runtime.graphs import note, noted, tensors
 from gradledger.runtime.journal import Journal
-from gradledger.runtime.optimizers import Optimizers, inner
+from gradledger.runtime.optimizers import Optimizers, inner, parameters
 from gradledger.runtime.patches import Function, Patches
 from gradledger.runtime.unfailing import unfailing
 from gradledger.runtime.weights import SCALED
@@ -89,10 +90,12 @@ class Scalers:
         def unscale_(scaler: GradScaler, optimizer: Optimizer) -> None:
             if self.journal.work.depth:  # the scaler's step does it by itself
                 real(scaler, optimizer)
-                return
-            self._unscales(scaler, optimizer)
-            with self.journal.call():
-                real(scaler, optimizer)
+            else:
+                self._unscales(scaler, optimizer)
+                with self.journal.call():
+                    real(scaler, optimizer)
+            if self.journal.unsettled:  # or who looks for changes by hand would find this one
+                self._unscaled(optimizer)
 
         return unscale_
 
@@ -101,13 +104,21 @@ class Scalers:
         at, known = self.journal.arrive(), self.optimizers.known(inner(optimizer))
         self.journal.post(self.journal.made(Unscale, at, known.name, self._name(scaler)))
 
+    @unfailing
+    def _unscaled(self, optimizer: Optimizer) -> None:
+        leaves = [leaf for leaf in parameters(inner(optimizer)) if grad_of(leaf) is not None]
+        with self.journal.entering:
+            slots, _ = self.journal.cells.group(leaves)
+            if len(slots) == len(leaves):
+                self.journal.cells.see(leaves, slots)
+
     def _around_step(self, real: Function) -> Function:
         def step(scaler: GradScaler, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
             optimizers, wrapped, name = self.optimizers, inner(optimizer), self._name(scaler)
-            at, steps = self._steps(wrapped), optimizers.steps
+            at, work = self._steps(wrapped), self.journal.work
             if at is None:
                 return real(scaler, optimizer, *args, **kwargs)
-            optimizers.scaler = name
+            steps, work.scaler = work.steps, name
             try:
                 with self.journal.call():
                     result = real(scaler, optimizer, *args, **kwargs)
@@ -115,8 +126,8 @@ class Scalers:
                 optimizers.skipped(at, wrapped, name, "refused")
                 raise
             finally:
-                optimizers.scaler = None
-            if optimizers.steps == steps:
+                work.scaler = None
+            if work.steps == steps:
                 optimizers.skipped(at, wrapped, name, "overflow")
             return result
 

@@ -1,0 +1,59 @@
+"""Gradients that code of the program's has in its hands, or knows by names of its own."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from types import FrameType
+
+from torch import Tensor
+
+from gradledger.ledger.places import Place
+from gradledger.runtime.cells import State
+from gradledger.runtime.samples import edit_between, sample
+
+
+class Touch:
+    """Code has taken a gradient into its hands: how things were just before."""
+
+    def __init__(
+        self, frame: FrameType, at: Place, leaf: Tensor, state: State, grad: Tensor, owned: bool
+    ) -> None:
+        self.thread = threading.get_ident()
+        self._frame, self._line = id(frame), frame.f_lineno
+        self.at = at
+        self.state = state
+        self.grad = sample(grad)
+        # Only who has no optimizer updates parameters by hand.
+        self.value = None if owned else sample(leaf)
+
+    @property
+    def under_way(self) -> bool:
+        """Is another thread still in the statement that took it?"""
+        if self.thread == threading.get_ident():
+            return False
+        frame = sys._current_frames().get(self.thread)
+        while frame is not None and id(frame) != self._frame:
+            frame = frame.f_back
+        return frame is not None and frame.f_lineno == self._line
+
+
+class Known:
+    """A gradient that the program may know by another name, too."""
+
+    def __init__(self, grad: Tensor) -> None:
+        self.number = id(grad)
+        self._view = grad._is_view()
+        self._state: State = None
+        self._sample: Tensor | None = None
+
+    def look(self, grad: Tensor, state: State) -> None:
+        """Remember its values: a view looks new when another one of the same memory was changed."""
+        if self._view and state != self._state:
+            self._state, self._sample = state, sample(grad)
+
+    def edit(self, grad: Tensor, seen: State) -> tuple[str, float | None]:
+        """What was done to it since it looked like that."""
+        if self._sample is not None and self._state == seen:
+            return edit_between(self._sample, sample(grad))
+        return ("change" if bool(grad.any()) else "zero"), None
