@@ -172,6 +172,19 @@ class Cells:
             if state is not None and state[0] in wanted
         )
 
+    def sharing(self, given: Iterable[Tensor]) -> Slots:
+        """The slots whose gradients are these tensors, or lie in the same memory."""
+        memory = {_memory(tensor) for tensor in given} - {None}
+        busy = self.elsewhere()
+        return tuple(
+            slot
+            for slot, ref in enumerate(self._refs)
+            if slot not in busy
+            and (leaf := ref()) is not None
+            and (grad := grad_of(leaf)) is not None
+            and _memory(grad) in memory
+        )
+
     # Looking
 
     def look(self) -> list[State]:
@@ -232,6 +245,11 @@ class Cells:
             slots = tuple(slot for slot, differs in enumerate(mask) if differs)
             known = self._sets[mask] = slots, self.names_of(slots)
         return known
+
+
+def _memory(tensor: Tensor) -> int | None:
+    """Where its values are; None for what has no one place (sparse tensors)."""
+    return tensor.untyped_storage().data_ptr() if tensor.layout == torch.strided else None
 
 
 def look_at(leaf: Tensor) -> State:

@@ -1,4 +1,4 @@
-"""Watches DistributedDataParallel: what is averaged over the ranks, and whether replicas agree."""
+"""Watches replicas: what is averaged over the ranks, by DDP or by hand, and whether they agree."""
 
 from __future__ import annotations
 
@@ -11,14 +11,32 @@ from torch import Tensor
 from torch.compiler import is_compiling
 from torch.nn.parallel import DistributedDataParallel
 
-from gradledger.ledger.events import CellNames, Sync
+from gradledger.ledger.events import CellNames, Edit, Event, Sync
 from gradledger.ledger.places import Place
 from gradledger.rules.ranks import Fingerprints
+from gradledger.runtime.graphs import tensors
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.patches import Function, Patches
+from gradledger.runtime.unfailing import unfailing
 
 if TYPE_CHECKING:
     from gradledger.runtime.optimizers import Stepping
+
+MAKE_ALIKE = ("all_reduce", "all_reduce_coalesced", "broadcast")
+"""Functions after which a tensor is the same on all ranks."""
+EXCHANGE = (
+    "all_gather",
+    "all_gather_coalesced",
+    "all_gather_into_tensor",
+    "all_gather_single",
+    "all_to_all",
+    "all_to_all_single",
+    "reduce",
+    "reduce_scatter",
+    "reduce_scatter_single",
+    "reduce_scatter_tensor",
+)
+"""Functions that tell other ranks something, or are told."""
 
 
 class Replicas:
@@ -36,8 +54,12 @@ class Replicas:
         self.printed: list[Callable[[Place, int, Mapping[str, int]], None]] = []
         """Told of each fingerprint: where, after which step, what each parameter looked like."""
 
+        self._exchanged = False
+        """The ranks have told each other something since the latest backward."""
+
     def watch(self, patches: Patches) -> None:
         """Audit all replicas until the patches are closed."""
+        self._patches = patches
         patches.around(DistributedDataParallel, "forward", self._around_forward)
 
     def _around_forward(self, real: Function) -> Function:
@@ -47,15 +69,76 @@ class Replicas:
                 # The forward decides whether the backward will average.
                 self.pending.append(bool(module.require_backward_grad_sync))
                 if not self._replicated:
-                    for begin in self.found:
-                        begin()
-                    self._replicated = [weakref.ref(p) for p in module.parameters()]
+                    self._begin(module)
             return result
 
         return forward
 
+    @unfailing
+    def _begin(self, module: DistributedDataParallel) -> None:
+        """There are replicas."""
+        self._replicated = [weakref.ref(p) for p in module.parameters()]
+        for begin in self.found:
+            begin()
+        self.journal.heard.append(self._heard)
+        from torch.distributed import distributed_c10d  # some builds of torch have none
+
+        wrappers = dict.fromkeys(EXCHANGE, self._around_exchange)
+        wrappers |= dict.fromkeys(MAKE_ALIKE, self._around_making_alike)
+        there = {name: wrap for name, wrap in wrappers.items() if hasattr(distributed_c10d, name)}
+        self._patches.everywhere(distributed_c10d, there)
+
+    # What the program averages itself
+
+    def _around_exchange(self, real: Function) -> Function:
+        def exchange(*args: Any, **kwargs: Any) -> Any:
+            self._exchanged = True
+            return real(*args, **kwargs)
+
+        return exchange
+
+    def _around_making_alike(self, real: Function) -> Function:
+        journal = self.journal
+
+        def make_alike(*args: Any, **kwargs: Any) -> Any:
+            self._exchanged = True
+            work = journal.thread.work
+            if journal.asleep or is_compiling() or work.depth or work.hushed:
+                return real(*args, **kwargs)
+            at = self._arrived()
+            result = real(*args, **kwargs)
+            if at is not None:
+                self._made_alike(at, [*tensors(list(args)), *tensors(kwargs)])
+            return result
+
+        return make_alike
+
+    @unfailing
+    def _arrived(self) -> Place:
+        return self.journal.arrive()
+
+    @unfailing
+    def _made_alike(self, at: Place, given: list[Tensor]) -> None:
+        journal, cells = self.journal, self.journal.cells
+        with journal.entering:
+            if slots := cells.sharing(given):
+                for slot, state in zip(slots, cells.states(slots), strict=True):
+                    cells.seen[slot] = state
+                journal.post(journal.made(Sync, at, cells.names_of(slots)))
+
+    def _heard(self, event: Event, findings: object) -> None:
+        """What is written into gradients after an exchange is what all ranks have agreed on.
+
+        To multiply one's own is no such thing.
+        """
+        if self._exchanged and isinstance(event, Edit) and event.kind != "scale":
+            self.journal.post(self.journal.made(Sync, event.at, event.cells))
+
+    # What DDP averages
+
     def after(self, at: Place, cells: CellNames, *, partial: bool) -> None:
         """A backward has run."""
+        self._exchanged = False
         averages = any(self.pending)
         self.pending.clear()
         if averages and not partial:
