@@ -150,6 +150,14 @@ CLEAR = "optimizer.zero_grad()"
         ),
         ("two_nets_in_one_flat_buffer", "    halves[0].zero_()\n", "", "GL101"),
         ("two_nets_in_one_flat_buffer", "    halves[1].zero_()\n", "", "GL101"),
+        ("clip_limit_scaled", "max_norm * scaler.get_scale()", "max_norm", "GL401"),
+        (
+            "clip_limit_follows_the_scale",
+            "\n    limit = max_norm * scaler.get_scale()",
+            "\n    limit = limit + 0.0",
+            "GL401",
+        ),
+        ("norm_of_scaled_gradients_divided", "() / scaler.get_scale()", "()", "GL401"),
         ("gradients_cleared_under_another_name", "torch._foreach_zero_", "len", "GL101"),
     ],
 )

@@ -147,6 +147,8 @@ class Clip(Event):
 
     cells: CellNames
     changes: bool = True
+    unit: str | None = None
+    """The GradScaler whose scale is in the limit, too, or is taken out of the norm."""
 
 
 class Schedule(Event):

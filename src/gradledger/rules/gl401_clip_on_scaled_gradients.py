@@ -13,7 +13,7 @@ from gradledger.rules.rule import Rule, SeenBy, Severity
 def broken(page: Page, clip: Clip) -> Iterator[Breach]:
     """A cell that is looked at holds fresh deposits which are still scaled (Law 4)."""
     for names, cell in page.among(clip.cells):
-        scaled = [h for h in cell.fresh if h.scaled]
+        scaled = [h for h in cell.fresh if h.scaled and h.deposit.scaler != clip.unit]
         if scaled:
             verb = "clips" if clip.changes else "reads the norm of"
             detail = (

@@ -31,6 +31,7 @@ from gradledger.runtime.faults import Faults
 from gradledger.runtime.frameworks import Accelerate
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.kept import Kept
+from gradledger.runtime.limits import Limits
 from gradledger.runtime.loaders import Loaders
 from gradledger.runtime.measuring import Measured, Measuring
 from gradledger.runtime.modules import Modules
@@ -110,11 +111,8 @@ class Audit:
         kept, precision = Kept(journal), Precision(journal)
         backwards = Backwards(journal, kept, self._replicas)
         self._optimizers = optimizers = Optimizers(journal, backwards, precision)
-        loaders, scalers, clips = (
-            Loaders(journal, backwards),
-            Scalers(journal, optimizers),
-            Clips(journal),
-        )
+        loaders, scalers = Loaders(journal, backwards), Scalers(journal, optimizers)
+        clips = Clips(journal, Limits(journal, scalers))
         measuring = None
         if self.measured:
             measuring = self._measuring = Measuring(journal, optimizers, scalers, self.measured)

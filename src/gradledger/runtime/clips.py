@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from math import isinf
+from math import inf, isinf
 from types import FrameType
 from typing import Any
 
@@ -15,6 +15,7 @@ from torch.compiler import is_compiling
 from gradledger.ledger.events import Clip, Read
 from gradledger.ledger.places import Place
 from gradledger.runtime.journal import Journal
+from gradledger.runtime.limits import Limits
 from gradledger.runtime.patches import Function, Patches
 from gradledger.runtime.unfailing import survive, unfailing
 
@@ -22,8 +23,9 @@ from gradledger.runtime.unfailing import survive, unfailing
 class Clips:
     """Writes a `Clip` for each call, and a `Read` where the program wants to know the norm."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, limits: Limits) -> None:
         self.journal = journal
+        self._limits = limits
         self._used: dict[int, bool] = {}
         """By place: does the program look at the norm that a call there gives back?"""
         self.begins: list[Callable[[Sequence[Tensor]], None]] = []
@@ -84,7 +86,9 @@ class Clips:
             journal.meet(leaves, at)
             slots, names = cells.group(leaves)
         cells.see(leaves, slots)
-        journal.post(journal.made(Clip, at, names, not isinf(float(limit))))
+        limit = float(limit)
+        unit = self._limits.unit(at, names, limit) if self._limits.matter else None
+        journal.post(journal.made(Clip, at, names, not isinf(limit), unit))
         if given_to is not None and self._is_used(at, given_to):
             self._read(at, names)
 
@@ -123,7 +127,8 @@ class Clips:
         journal = self.journal
         if names := journal.cells.holding(grads):
             at = journal.arrive()
-            journal.post(journal.made(Clip, at, names, False))
+            unit = self._limits.unit(at, names, inf) if self._limits.matter else None
+            journal.post(journal.made(Clip, at, names, False, unit))
             self._read(at, names)
 
     def _read(self, at: Place, names: frozenset[str]) -> None:

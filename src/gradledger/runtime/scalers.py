@@ -28,6 +28,8 @@ class Scalers:
         self.journal = journal
         self.optimizers = optimizers
         self._players: dict[str, weakref.ref[GradScaler]] = {}
+        self.asked: dict[str, Place] = {}
+        """Where the program has asked for a scaler's scale last."""
 
     @property
     def met(self) -> bool:
@@ -49,6 +51,7 @@ class Scalers:
             "update": self._around_update,
         }.items():
             patches.around(GradScaler, method, self._unless_idle(around))
+        patches.around(GradScaler, "get_scale", self._unless_idle(self._around_get_scale))
 
     def _unless_idle(self, around: Function) -> Function:
         journal = self.journal
@@ -68,6 +71,17 @@ class Scalers:
 
     def _name(self, scaler: GradScaler) -> str:
         return self.journal.name("scaler", scaler)
+
+    def _around_get_scale(self, real: Function) -> Function:
+        def get_scale(scaler: GradScaler) -> Any:
+            self._asks(scaler)
+            return real(scaler)
+
+        return get_scale
+
+    @unfailing
+    def _asks(self, scaler: GradScaler) -> None:
+        self.asked[self._name(scaler)] = self.journal.places.here()
 
     def _around_scale(self, real: Function) -> Function:
         def scale(scaler: GradScaler, outputs: Any) -> Any:

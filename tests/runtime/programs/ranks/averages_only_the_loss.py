@@ -1,4 +1,4 @@
-"""Under no_sync throughout; what the ranks average is the loss, and each clips its own gradients."""
+"""Under no_sync throughout; what the ranks average is the loss, and none of the gradients."""
 
 import torch
 import torch.distributed as dist
