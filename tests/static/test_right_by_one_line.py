@@ -10,6 +10,107 @@ from pathlib import Path
 from tests.static.programs import ONE_NET, check, check_file, correct, each, faulty, finds, shown
 
 TWINS = {
+    "a counter that a function is given and gives back runs on from epoch to epoch": """
+        def train_epoch(done=0):
+            for x, y in loader:
+                loss = criterion(model(x), y) / 4
+                loss.backward()  # GL203
+                done += 1
+                if done >= 4:
+                    done = 0
+                    optimizer.step()
+                    optimizer.zero_grad()
+            return done
+
+        done = 0
+        for epoch in range(epochs):
+            done = train_epoch(done)  # right only
+            done = train_epoch()  # wrong only
+        """,
+    "whoever asks for autocast behind its block is told no": """
+        scaler = torch.amp.GradScaler()
+        for x, y in loader:
+            optimizer.zero_grad()
+            with torch.autocast("cuda"):
+                loss = criterion(model(x), y)
+            if torch.is_autocast_enabled():  # right only
+            if device == "cuda":  # wrong only
+                scaler.scale(loss).backward()
+                nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # GL401
+                scaler.step(optimizer)
+                scaler.update()
+            else:
+                loss.backward()
+                optimizer.step()
+        """,
+    "of what a criterion gives, a rate is a number, and a loss is not": """
+        def train_epoch(judge):
+            rate = 0.0
+            for x, y in loader:
+                optimizer.zero_grad()
+                loss_dict = judge(model(x), y)
+                loss_dict["total_loss"].backward()
+                optimizer.step()
+                rate += loss_dict["success_rate"] * x.size(0)  # right only
+                rate += loss_dict["success_loss"] * x.size(0)  # wrong only, GL701
+            return rate
+        """,
+    "where all others of a dict are asked for their item, one that is not needs none": """
+        def train_epoch(judge):
+            total, pattern = 0.0, 0.0
+            for x, y in loader:
+                optimizer.zero_grad()
+                losses = judge(model(x), y)
+                losses["total_loss"].backward()
+                optimizer.step()
+                total += losses["total_loss"].item()  # right only
+                print(losses["pattern_loss"].item())  # wrong only
+                pattern += losses["pattern_loss"]  # GL701
+            return total, pattern
+        """,
+    "what a model's own dict has by its name": """
+        class Judge(nn.Module):
+            def forward(self, guess, y):
+                loss = F.cross_entropy(guess, y)
+                hits = (guess.argmax(-1) == y).float().mean().item()
+                return {"loss": loss, "hits": hits, "loss_ema": loss.item()}
+
+        judge = Judge()
+        shown = 0.0
+        for x, y in loader:
+            optimizer.zero_grad()
+            out = judge(model(x), y)
+            out["loss"].backward()
+            optimizer.step()
+            shown += out["loss_ema"]  # right only
+            shown += out["loss"]  # wrong only, GL701
+        """,
+    "an optimizer that tells its closure what to do may do the rest itself": """
+        for x, y in loader:
+            def closure(walk=True):  # right only
+            def closure():  # wrong only
+                loss = criterion(model(x), y)
+                loss.backward()
+                return loss
+
+            optimizer.step(closure)  # GL101
+        """,
+    "the name of an optimizer is none": """
+        from losses import distance
+
+        def train(args, net):
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+            schedule = torch.optim.lr_scheduler.StepLR(optimizer, 50)
+            for epoch in range(epochs):
+                schedule.step()  # wrong only, GL503
+                for batch in loader:
+                    optimizer.zero_grad()
+                    loss = distance(batch)
+                    loss.backward()
+                    print(args.optimizer.lower())
+                    optimizer.step()
+                schedule.step()  # right only
+        """,
     "what is computed while gradients are switched off between statements has no graph": """
         critic = nn.Linear(8, 1)
         actor = torch.optim.SGD(model.parameters(), lr=0.1)  # GL601

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from gradledger.ledger.events import Keep
 from gradledger.ledger.values import replace
@@ -175,10 +176,14 @@ class Assignments(ByHand):
     def _may_be_a_number(self, value: ast.expr) -> bool:
         """`loss, accuracy = model(batch)`: of several outputs, only a loss surely has a graph."""
         match value:
+            case ast.BinOp(left=left, right=right):
+                # Times a number of items, a number stays one.
+                sides = [side for side in (left, right) if not self._is_number(side)]
+                return bool(sides) and all(map(self._may_be_a_number, sides))
+            case ast.Subscript(value=outputs, slice=ast.Constant(value=str(name))):
+                return "loss" not in name.lower() or self._needs_no_item(outputs, name)
             case ast.Name(id=name) | ast.Subscript(ast.Name(id=name), ast.Constant(value=int())):
                 pass
-            case ast.Subscript(slice=ast.Constant(value=str(name))):
-                return "loss" not in ast.unparse(value).lower()
             case _:
                 return False
         if "loss" in name.lower() or name in self.backwarded():
@@ -191,6 +196,18 @@ class Assignments(ByHand):
             if isinstance(target, ast.Tuple)
             for inner in target.elts
         )
+
+    def _needs_no_item(self, outputs: ast.expr, key: str) -> bool:
+        """Does `outputs[…].item()` stand here of other keys, and of this one nothing like it?"""
+        text = self.scope.module.text(self.scope.node or self.scope.module.tree)
+        called = re.findall(rf"{re.escape(ast.unparse(outputs))}\[['\"](\w+)['\"]\]\.(\w+)", text)
+        return "item" in dict(called).values() and key not in dict(called)
+
+    def _is_number(self, value: ast.expr) -> bool:
+        """`3`, `n`, `x.size(0)`, `len(y)`?"""
+        if isinstance(value, ast.Call):
+            return called_name(value) in facts.COUNTING
+        return isinstance(value, ast.Constant) or is_plain(self.eval_quietly(value))
 
     def deletion(self, node: ast.Delete) -> None:
         """`del p.grad` clears; `del losses[:]` lets go."""

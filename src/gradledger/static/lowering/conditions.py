@@ -173,6 +173,8 @@ class Conditions(Windows):
         name = (
             test.func.attr if isinstance(test.func, ast.Attribute) else getattr(test.func, "id", "")
         )
+        if name == "is_autocast_enabled" and not self.autocast:
+            return not positive  # whoever asks behind the block is told no
         if name.startswith(("is_", "use_", "has", "isinstance", "should")) and not _changing(test):
             return self._by_text(test, positive)
         return UNNAMED

@@ -282,6 +282,12 @@ OF_ONE_COPY = frozenset({"GL101", "GL201", "GL501"})
 """Rules that mix things up where each gradient lies in two places, as with weights in two
 precisions: which of the two is cleared, who knows?"""
 
+OF_STRINGS = frozenset(name for name in dir(str) if not name.startswith("_"))
+"""`args.optimizer.lower()`: what has these methods is the name of a thing, and not the thing."""
+
+COUNTING = frozenset({"len", "size", "numel", "item", "float", "int"})
+"""Functions and methods that give numbers."""
+
 SPEAKS_AGAINST = {"all_reduce": "GL801", "register_optimizer_step_post_hook": "GL101"}
 """Functions by whose names a rule is in doubt: ranks that average by hand, a hook behind every step
 that clears as likely as not."""

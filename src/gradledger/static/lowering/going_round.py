@@ -30,7 +30,6 @@ from gradledger.static.lowering.rounds import is_own, size_of
 from gradledger.static.lowering.rounds import ran_out as end_of
 from gradledger.static.lowering.state import LoopState
 from gradledger.static.lowering.values import (
-    PLAIN,
     Constant,
     Count,
     FunctionDef,
@@ -95,7 +94,7 @@ class Rounds(Managers):
         self.fresh = outer
         # Where the data was empty, there is nothing that a counter could tell.
         counts = {n: v for n, v in self.store.items() if isinstance(v, Count) and v.loop == id}
-        set_back = dict.fromkeys(loop.set_back, PLAIN)
+        set_back = dict.fromkeys(loop.set_back, Count(""))
         self.store = joined(before, self.store) | counts | set_back
         self.frozen &= frozen
 

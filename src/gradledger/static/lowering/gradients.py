@@ -39,6 +39,11 @@ from gradledger.static.patterns import Pattern
 SCALE_MATTERS_NOT = Pattern(r"get_scale|isfinite|isnan|isinf")
 """Words around a norm that is right in any unit."""
 
+TIMES_THE_SCALE = Pattern(
+    r"[*/] *[\w.]+\.get_scale\(|get_scale\( *\) *\*", words=("get_scale(",)
+)
+"""Words of code that puts a limit into the unit of scaled gradients, or a norm out of it."""
+
 HUGE = 1e6
 """A norm that no gradient has: who clips to it wants to know the norm."""
 
@@ -136,6 +141,8 @@ class GradientCalls(Stepping):
 
     def _clip(self, arguments: Arguments, node: ast.Call) -> None:
         changes = not self._only_measures(arguments, node)
+        if self.scope.module.says_anywhere(TIMES_THE_SCALE):
+            self.doubted.add("GL401")
         for value in arguments.positional[:2]:
             if isinstance(value, Parameters) and value.of and not value.keys:
                 self.emit(Clips(self.at(node), optimizer=min(value.of), changes=changes))

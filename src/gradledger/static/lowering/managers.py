@@ -38,13 +38,13 @@ class Managers(Choices):
     def managing(self, node: ast.With | ast.AsyncWith) -> None:
         """`with`: what the managers change, is changed inside."""
         grad, local, accumulating = self.grad_enabled, self.local, self.accumulating
-        maybe = self.no_sync_maybe
+        maybe, autocast = self.no_sync_maybe, self.autocast
         after: list[Callable[[], None]] = []
         for item in node.items:
             self._enter_manager(item, after)
         self.run(node.body)
         self.grad_enabled, self.local, self.accumulating = grad, local, accumulating
-        self.no_sync_maybe = maybe
+        self.no_sync_maybe, self.autocast = maybe, autocast
         if not (self.out and isinstance(self.out[-1], Leave)):
             for leave in after:
                 leave()
@@ -55,6 +55,8 @@ class Managers(Choices):
         if name in ("no_grad", "inference_mode"):
             self.grad_enabled = False
             return
+        if name == "autocast":
+            self.autocast = True
         if name == "set_grad_enabled" and call and call.args:
             enabled = self.condition(call.args[0])
             if enabled is False:

@@ -50,7 +50,7 @@ class Stepping(Strangers):
         """A thing from outside, taken for what its name and its use in the file say it is."""
         if not isinstance(base, Thing) or not base.key or base.plain:
             return base
-        if base.cls is not None or base.own:
+        if base.cls is not None or base.own or method in facts.OF_STRINGS:
             return base
         assert isinstance(node.func, ast.Attribute)
         target = node.func.value
@@ -144,6 +144,9 @@ class Stepping(Strangers):
             self.spend(node, optimizer.name)
             return
         another_kind = not optimizer.torchs or self._also_steps_without(node)
+        if _takes_arguments(closure):
+            self.hand_over(optimizer.name, node, "a closure that is told what to do")
+            return
         if another_kind and not self.makes_deposits(closure):
             self.hand_over(optimizer.name, node, "a step that differentiates by itself")
             return
@@ -317,3 +320,10 @@ def _scaled(value: Known, scaler: Scaler) -> Known:
     if isinstance(value, Thing) and scaler.enabled:
         return replace(value, scaler=scaler.name, key=value.key)
     return value
+
+
+def _takes_arguments(closure: FunctionDef) -> bool:
+    """`def closure(backward=False)`: whoever calls it says more than torch's optimizers do."""
+    taken = closure.node.args
+    own = [*taken.posonlyargs, *taken.args][len(closure.preset) :]
+    return bool(own[1:] if closure.bound is not None else own) or bool(taken.kwonlyargs)

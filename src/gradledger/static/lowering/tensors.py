@@ -266,8 +266,8 @@ def _outputs(value: Known, as_output: Callable[[Known], Known]) -> Known | None:
         # A count, an accuracy, a loss to be shown.
         return PLAIN if is_plain(part) else as_output(part)
 
-    if isinstance(value, Items) and not value.names:
-        return Items(tuple(map(of, value.values)))
+    if isinstance(value, Items):
+        return replace(value, values=tuple(map(of, value.values)))
     return of(value) if isinstance(value, Thing) else None
 
 
