@@ -493,3 +493,18 @@ def test_nothing_is_said_of_the_correct_program(text: str) -> None:
 def test_the_fault_is_found_in_its_line_and_nothing_else(text: str) -> None:
     program, expected = faulty(text)
     assert finds(check(program), expected)
+
+
+def test_a_chain_of_comparisons_is_followed() -> None:
+    program = f"""{ONE_NET}
+from data import most
+
+step = 0
+for x, y in loader:
+    criterion(model(x), y).backward()
+    optimizer.step()
+    step += 1
+    if 0 < most < step:
+        break
+"""
+    assert {rule for rule, _ in shown(check(program))} == {"GL101"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.static.programs import check_file, shown
+from tests.static.programs import ONE_NET, check_file, finds, shown
 
 TRAINER = """\
 import torch
@@ -190,3 +190,102 @@ class {name}({base}):
 def test_a_file_of_the_project_that_is_no_python_is_as_good_as_missing(tmp_path: Path) -> None:
     project(tmp_path, {"main.py": SUBCLASS.format(where="trainer"), "trainer.py": "class (\n"})
     assert shown(check_file(tmp_path / "main.py")) == set()
+
+
+@pytest.mark.parametrize("imported", [True, False])
+@pytest.mark.parametrize("window", [1, 4])
+def test_a_file_beside_says_how_large_windows_are(
+    tmp_path: Path, window: int, imported: bool
+) -> None:
+    (tmp_path / "config.py").write_text(f'CONFIG = {{"window": {window}}}\nseed = 3\n')
+    engine = tmp_path / "engine.py"
+    first = "from config import seed\n\ntorch.manual_seed(seed)" if imported else ""
+    engine.write_text(f"""
+import torch
+{first}
+
+def fit(net, one, data, epochs, config):
+    for epoch in range(epochs):
+        for i, (x, y) in enumerate(data):
+            (net(x, y).mean() / config["window"]).backward()
+            if (i + 1) % config["window"] == 0:
+                one.step()
+                one.zero_grad()
+""")
+    found = {rule for rule, _ in shown(check_file(engine))}
+    assert found == (set() if window == 1 else {"GL203"})
+
+
+def test_a_meter_in_another_file_keeps_what_it_is_given(tmp_path: Path) -> None:
+    (tmp_path / "meters.py").write_text("""
+class AverageMeter:
+    def __init__(self):
+        self.sum = 0.0
+
+    def update(self, value):
+        self.sum += value
+""")
+    train = tmp_path / "train.py"
+    train.write_text(f"""{ONE_NET}
+from meters import AverageMeter
+
+losses = AverageMeter()
+for x, y in loader:
+    optimizer.zero_grad()
+    loss = criterion(model(x), y)
+    loss.backward()
+    optimizer.step()
+    losses.update(loss)
+""")
+    assert {rule for rule, _ in shown(check_file(train))} == {"GL701"}
+
+
+@pytest.mark.parametrize("size", [1, 4])
+@pytest.mark.parametrize(
+    ("wanted", "name"),
+    [("from sizes import window", "window"), ("import sizes as s", "s.window")],
+)
+def test_a_file_that_is_imported_says_how_large_windows_are(
+    tmp_path: Path, size: int, wanted: str, name: str
+) -> None:
+    (tmp_path / "sizes.py").write_text(f"window = {size}\n")
+    train = tmp_path / "train.py"
+    train.write_text(f"""{ONE_NET}
+{wanted}
+
+for epoch in range(epochs):
+    for i, (x, y) in enumerate(loader):
+        criterion(model(x), y).backward()
+        if (i + 1) % {name} == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+""")
+    found = {rule for rule, _ in shown(check_file(train))}
+    assert ("GL203" in found) is (size > 1)
+
+
+def test_a_file_that_only_reads_gradients_is_followed(tmp_path: Path) -> None:
+    reader = tmp_path / "reader.py"
+    program = tmp_path / "train.py"
+    text = f"""{ONE_NET}
+from reader import remember
+
+for x, y in loader:
+    optimizer.zero_grad()
+    criterion(model(x), y).backward()
+    remember(model)
+    optimizer.zero_grad()
+    criterion(model(x), y).backward()
+    optimizer.step()
+"""
+    program.write_text(text, encoding="utf-8")
+    reader.write_text(
+        "def remember(net):\n    return [p.grad.clone() for p in net.parameters()]\n",
+        encoding="utf-8",
+    )
+    assert shown(check_file(program)) == set()
+    reader.write_text(
+        "def remember(net):\n    return [p.clone() for p in net.parameters()]\n", encoding="utf-8"
+    )
+    second_clear = 2 + text.splitlines().index("    remember(model)")
+    assert finds(check_file(program), {("GL201", second_clear)})

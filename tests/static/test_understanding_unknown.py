@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gradledger.static import checking
 from gradledger.static.checked import Checked
 from tests.static.programs import ONE_NET, check, each, shown
 
@@ -177,3 +178,41 @@ for x, y in loader:
 def test_a_file_without_gradients_is_neither_followed_nor_unknown() -> None:
     checked = check("import torch\n\nprint(torch.ones(3))\n")
     assert checked == Checked()
+
+
+def test_a_file_without_an_import_of_torch_may_train_with_it() -> None:
+    program = """
+def fit(model, optimizer, criterion, loader):
+    optimizer.zero_grad()
+    for x, y in loader:
+        criterion(model(x), y).backward()
+        optimizer.step()
+"""
+    assert shown(check(program)) == {("GL101", 6)}
+    assert not check("import mxnet" + program).findings
+
+
+def test_a_program_of_which_only_a_part_was_followed_is_not_called_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    program = f"""{ONE_NET}
+from data import options
+
+schedule = torch.optim.lr_scheduler.StepLR(optimizer, 3)
+for x, y in loader:
+    optimizer.zero_grad()
+    criterion(model(x), y).backward()
+    if options.late:
+        schedule.step()
+    if options.clips:
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    if options.early:
+        schedule.step()
+"""
+    whole = check(program)
+    assert (whole.followed, whole.unknown) == (1, ())
+    monkeypatch.setattr(checking, "MOST_OUTCOMES", 12)
+    part = check(program)
+    assert part.followed == 0
+    assert [unknown.why for unknown in part.unknown] == [checking.IN_PART]

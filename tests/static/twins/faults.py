@@ -1,0 +1,94 @@
+"""What an exception leaves behind: GL902."""
+
+from __future__ import annotations
+
+TWINS = {
+    "what an exception broke off belongs to a net that is gone": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = nn.Linear(8, 3)
+
+            def forward(self, x):
+                return self.layer(x)
+
+        net = Net()  # wrong only
+        spender = torch.optim.SGD(net.parameters(), lr=0.1)  # wrong only
+
+        def fit(data):
+            net = Net()  # right only
+            spender = torch.optim.SGD(net.parameters(), lr=0.1)  # right only
+            for x, y in data:
+                criterion(net(x), y).backward()
+                spender.step()  # GL902
+                net.zero_grad()
+
+        for seed in range(3):
+            try:
+                fit(loader)
+            except ValueError as error:
+                print(error)
+        """,
+    "who ends the program swallows no exception": """
+        import sys
+
+        for x, y in loader:
+            loss = criterion(model(x), y)
+            try:
+                loss.backward()
+                optimizer.step()  # GL902
+                optimizer.zero_grad()
+            except ValueError as error:
+                print(error)
+                sys.exit(1)  # right only
+        """,
+    "nor does who raises its end": """
+        for x, y in loader:
+            try:
+                optimizer.zero_grad()
+                criterion(model(x), y).backward()
+            except ValueError as error:
+                raise SystemExit(1)  # right only
+                print(error)  # wrong only
+            optimizer.step()  # GL902
+        """,
+    "a flag tells that a batch has failed": """
+        for x, y in loader:
+            failed = False  # right only
+            try:
+                criterion(model(x), y).backward()
+            except RuntimeError:
+                failed = True  # right only
+                print("out of memory")
+            if failed:  # right only
+                optimizer.zero_grad()  # right only
+                continue  # right only
+            optimizer.step()  # GL902
+            optimizer.zero_grad()
+        """,
+    "a batch that has failed is done again from the start": """
+        for x, y in loader:
+            while True:
+                try:
+                    optimizer.zero_grad()  # right only
+                    criterion(model(x), y).backward()
+                except RuntimeError:
+                    continue
+                break
+            optimizer.step()  # GL902
+            optimizer.zero_grad()  # wrong only
+        """,
+    "finally clears, whatever has happened": """
+        for x, y in loader:
+            try:
+                criterion(model(x), y).backward()
+            except RuntimeError:
+                print("out of memory")
+            else:  # right only
+                optimizer.step()  # right only
+            finally:  # right only
+                optimizer.zero_grad()  # right only
+            optimizer.step()  # wrong only, GL902
+            optimizer.zero_grad()  # wrong only
+        """,
+}

@@ -1,0 +1,260 @@
+"""Clips and schedules, and when they come: GL501 to GL504."""
+
+from __future__ import annotations
+
+TWINS = {
+    "a schedule that is told its epoch skips nothing": """
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+        for epoch in range(epochs):
+            schedule.step(epoch)  # right only
+            schedule.step()  # wrong only, GL503
+            for x, y in loader:
+                optimizer.zero_grad()
+                criterion(model(x), y).backward()
+                optimizer.step()
+        """,
+    "an optimizer whose state is loaded has stepped before": """
+        import os
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+        if os.path.exists("last.pt"):
+            state = torch.load("last.pt")
+            optimizer.load_state_dict(state["optimizer"])  # right only
+            schedule.step()  # GL503
+        for epoch in range(epochs):
+            for x, y in loader:
+                optimizer.zero_grad()
+                criterion(model(x), y).backward()
+                optimizer.step()
+            schedule.step()
+        """,
+    "a schedule may count batches": """
+        accumulate = 4
+        length = epochs * 40  # right only
+        length = epochs * 40 // accumulate  # wrong only
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=length)
+        for epoch in range(epochs):
+            for i in range(40):
+                (criterion(model(dataset[i]), i) / accumulate).backward()
+                if (i + 1) % accumulate == 0:
+                    optimizer.step()
+                    optimizer.zero_grad()
+                schedule.step()  # GL504
+        """,
+    "a step before the first backward is for the scheduler's eyes": """
+        net = nn.Linear(8, 3)
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        schedule = torch.optim.lr_scheduler.StepLR(one, 10)
+        one.zero_grad()
+        one.step()  # right only
+        for epoch in range(epochs):
+            schedule.step()  # GL503
+            for x, y in loader:
+                one.zero_grad()
+                criterion(net(x), y).backward()
+                one.step()
+        """,
+    "a loop in which schedules move alone brings them forward": """
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+        for _ in range(start):  # right only
+            schedule.step()  # right only
+        for epoch in range(epochs):
+            schedule.step()  # wrong only, GL503
+            for x, y in loader:
+                optimizer.zero_grad()
+                criterion(model(x), y).backward()
+                optimizer.step()
+            schedule.step()  # right only
+        """,
+    "a schedule that waits for the second epoch moves after the first step": """
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+        for epoch in range(begun, epochs):
+            if epoch != 0:  # right only
+                schedule.step()  # right only
+            schedule.step()  # wrong only, GL503
+            for x, y in loader:
+                optimizer.zero_grad()
+                criterion(model(x), y).backward()
+                optimizer.step()
+        """,
+    "schedulers of the project's own have their own order": """
+        class Warm:
+            def __init__(self, one):
+                self.one, self.moved = one, 0
+
+            def step(self):
+                self.moved += 1
+                self.one.param_groups[0]["lr"] = 0.1 * min(1.0, self.moved / 100)
+
+        class Search(Warm): ...
+
+        def fit(net, one, scheduler, data):
+            for x, y in data:
+                one.zero_grad()
+                criterion(net(x), y).backward()
+                scheduler.step()  # GL503
+                one.step()
+
+        if search:  # right only
+            scheduler = Search(optimizer)  # right only
+        else:  # right only
+            scheduler = Warm(optimizer)  # right only
+        scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 10)  # wrong only
+        fit(model, optimizer, scheduler, loader)
+        """,
+    "a schedule that is told a metric skips nothing": """
+        schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer)  # right only
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 10)  # wrong only
+        schedule.step(evaluated(model))  # right only
+        schedule.step()  # wrong only, GL503
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            optimizer.step()
+        """,
+    "a schedule begins after the warm-up": """
+        from data import warm_up
+
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=epochs)
+        for epoch in range(epochs):
+            if epoch < warm_up:  # right only
+                optimizer.param_groups[0]["lr"] = 0.1 * (epoch + 1) / warm_up  # right only
+            else:  # right only
+                schedule.step()  # right only
+            schedule.step()  # wrong only, GL503
+            for x, y in loader:
+                optimizer.zero_grad()
+                criterion(model(x), y).backward()
+                optimizer.step()
+        """,
+    "a schedule that is loaded was in use": """
+        from data import saved
+
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=epochs)
+        schedule.load_state_dict(saved)  # right only
+        schedule.step()  # GL503
+        for epoch in range(epochs):
+            for x, y in loader:
+                optimizer.zero_grad()
+                criterion(model(x), y).backward()
+                optimizer.step()
+            schedule.step()
+        """,
+    "a counter is true when it has counted": """
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+        step = 0
+        for epoch in range(epochs):
+            for x, y in loader:
+                if step:  # right only
+                if model:  # wrong only
+                    schedule.step()  # GL503
+                optimizer.zero_grad()
+                criterion(model(x), y).backward()
+                optimizer.step()
+                step += 1
+        """,
+    "the name of an optimizer is none": """
+        from losses import distance
+
+        def train(args, net):
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+            schedule = torch.optim.lr_scheduler.StepLR(optimizer, 50)
+            for epoch in range(epochs):
+                schedule.step()  # wrong only, GL503
+                for batch in loader:
+                    optimizer.zero_grad()
+                    loss = distance(batch)
+                    loss.backward()
+                    print(args.optimizer.lower())
+                    optimizer.step()
+                schedule.step()  # right only
+        """,
+    "a schedule that may be of a class that warms up first": """
+        class WarmUp(torch.optim.lr_scheduler.LRScheduler):
+            def __init__(self, schedule):
+                self.schedule = schedule
+
+            def step(self):
+                for group in self.schedule.optimizer.param_groups:
+                    group["lr"] = 0.01
+
+        schedule = torch.optim.lr_scheduler.MultiStepLR(optimizer, [3, 5])
+        if device == "cpu":
+            schedule = WarmUp(schedule)  # right only
+            print(schedule)
+        schedule.step()  # GL503
+        for epoch in range(epochs):
+            for x, y in loader:
+                optimizer.zero_grad()
+                criterion(model(x), y).backward()
+                optimizer.step()
+            schedule.step()
+        """,
+    "a function that resumes has an optimizer that has stepped": """
+        def resumed(net, optimizer, schedule, path):
+            saved = torch.load(path)
+            net.load_state_dict(saved["net"])
+            optimizer.load_state_dict(saved["optimizer"])  # right only
+            return saved["epoch"], net, optimizer, schedule
+
+        schedule = torch.optim.lr_scheduler.MultiStepLR(optimizer, [3, 5])
+        start, model, optimizer, schedule = resumed(model, optimizer, schedule, "best.pt")
+        for epoch in range(start + 1, epochs):
+            schedule.step()  # GL503
+            for x, y in loader:
+                optimizer.zero_grad()
+                criterion(model(x), y).backward()
+                optimizer.step()
+        """,
+    "an optimizer that does not step here closes no windows here": """
+        def made(net, boosted):
+            if boosted:
+                spender = torch.optim.SGD([{"params": net.parameters()}], lr=0.1)
+            else:
+                spender = torch.optim.SGD(net.parameters(), lr=0.1)
+            return spender, None
+
+        def plain(net, spender, limit):
+            for i, (x, y) in enumerate(loader):
+                spender.zero_grad()  # right only
+                (criterion(net(x), y) / 4).backward()
+                if limit > 0:
+                    nn.utils.clip_grad_norm_(net.parameters(), limit)  # GL502
+                spender.step()  # right only
+                if (i + 1) % 4 == 0 or i + 1 == len(loader):  # wrong only
+                    spender.step()  # wrong only
+                    spender.zero_grad()  # wrong only
+
+        def boosted(net, spender):
+            for x, y in loader:
+                spender.zero_grad()
+                criterion(net(x), y).backward()
+                spender.step()
+            spender, _ = made(net, True)  # right only
+
+        def train(net, spender, options):
+            if options.boosted:
+                boosted(net, spender)
+            else:
+                plain(net, spender, options.limit)
+        """,
+    "what is called a scheduler may be one of something else": """
+        from elsewhere import start
+
+        weight_scheduler = start(optimizer)  # right only
+        weight_scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 3)  # wrong only
+        for epoch in range(epochs):
+            weight_scheduler.step()  # GL503
+            for x, y in loader:
+                optimizer.zero_grad()
+                criterion(model(x), y).backward()
+                optimizer.step()
+        """,
+    "a clip to infinity is for its norm": """
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            optimizer.step()
+            print(nn.utils.clip_grad_norm_(model.parameters(), float("inf")))  # right only
+            print(nn.utils.clip_grad_norm_(model.parameters(), 1.0))  # wrong only, GL501
+        """,
+}

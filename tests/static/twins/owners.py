@@ -1,0 +1,142 @@
+"""Who owns which parameters, and who has a gradient: GL601 to GL606."""
+
+from __future__ import annotations
+
+TWINS = {
+    "a container has the parameters of what is in it": """
+        import kornia.augmentation as K
+        before = nn.Sequential(K.RandomGamma((0.7, 2.0)), K.RandomBrightness(0.3))  # right only
+        before = nn.Sequential(nn.Linear(8, 8), nn.ReLU())  # wrong only
+        net = nn.Linear(8, 3)
+        one = torch.optim.SGD(net.parameters(), lr=0.1)  # GL601
+        for x, y in loader:
+            one.zero_grad()
+            criterion(net(before(x)), y).backward()
+            one.step()
+        """,
+    "a gradient that stands between its backward and its clear is there": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.head = nn.Linear(8, 8), nn.Linear(8, 3)
+
+            def forward(self, x):
+                return self.head(self.body(x))
+
+        net = Net()
+        one = torch.optim.SGD([net.body.weight, net.body.bias], lr=0.1)
+        for x, y in loader:
+            one.zero_grad()
+            net.head.zero_grad()
+            criterion(net(x), y).backward()  # right only
+            print(net.head.weight.grad.norm())  # GL606
+            criterion(net(x), y).backward()  # wrong only
+            one.step()
+        """,
+    "a gradient is found by its parameter's name": """
+        weights = dict(model.named_parameters())
+        criterion(model(torch.rand(2, 8)), torch.tensor([0, 1])).backward()  # right only
+        for name in weights:
+            print(weights[name].grad.norm())  # GL606
+        criterion(model(torch.rand(2, 8)), torch.tensor([0, 1])).backward()  # wrong only
+        optimizer.step()
+        """,
+    "only those that have a gradient are looked at": """
+        def size(weights):
+            weights = list(filter(lambda w: w.grad is not None, weights))  # right only
+            return sum([w.grad.norm() for w in weights])  # GL606
+
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            print(size(model.parameters()))
+            loss.backward()
+            optimizer.step()
+        """,
+    "a loss without parameters is no part of the training": """
+        class Soft(nn.Module):
+            def __init__(self, heat):
+                super().__init__()
+                self.heat = heat  # right only
+                self.heat = nn.Linear(3, 3)  # wrong only
+
+            def forward(self, out, y):
+                return (self.heat * out - y).square().mean()
+
+        losses = nn.ModuleList([nn.CrossEntropyLoss(), Soft(4.0)])
+        one = torch.optim.SGD(model.parameters(), lr=0.1)  # GL601
+        for x, y in loader:
+            one.zero_grad()
+            losses[1](model(x), y).backward()
+            one.step()
+        """,
+    "an optimizer that is made anew has the new parameters": """
+        import models
+
+        net = models.resnet()
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        net.head = nn.Linear(8, 3)  # GL603
+        one = torch.optim.SGD(net.parameters(), lr=0.1)  # right only
+        for x, y in loader:
+            one.zero_grad()
+            criterion(net(x), y).backward()
+            one.step()
+        """,
+    "a frozen part is no part of the training": """
+        body, head = nn.Linear(8, 8), nn.Linear(8, 3)
+        body.weight.requires_grad_(False)  # right only
+        body.bias.requires_grad_(False)  # right only
+        one = torch.optim.Adam(head.parameters())  # GL601
+        for x, y in loader:
+            loss = criterion(head(body(x)), y)
+            one.zero_grad()
+            loss.backward()
+            one.step()
+        """,
+    "a net may be frozen when it is made": """
+        teacher = nn.Linear(8, 3).requires_grad_(False)  # right only
+        teacher = nn.Linear(8, 3).to(device)  # wrong only
+        one = torch.optim.Adam(model.parameters())  # GL601
+        for x, y in loader:
+            loss = F.mse_loss(model(x), teacher(x))
+            one.zero_grad()
+            loss.backward()
+            one.step()
+        """,
+    "a norm without parameters has none to leave out": """
+        norm = nn.BatchNorm1d(3, affine=False)  # right only
+        norm = nn.BatchNorm1d(3)  # wrong only
+        one = torch.optim.Adam(model.parameters())  # GL601
+        for x, y in loader:
+            loss = criterion(norm(model(x)), y)
+            one.zero_grad()
+            loss.backward()
+            one.step()
+        """,
+    "what is computed while gradients are switched off between statements has no graph": """
+        critic = nn.Linear(8, 1)
+        actor = torch.optim.SGD(model.parameters(), lr=0.1)  # GL601
+        for x, y in loader:
+            actor.zero_grad()
+            torch.set_grad_enabled(False)  # right only
+            target = critic(y)
+            torch.set_grad_enabled(True)  # right only
+            (model(x) - target).square().mean().backward()
+            actor.step()
+        """,
+    "no_grad by another name": """
+        from torch import no_grad as frozen
+        from torch import enable_grad as melted
+
+        teacher, student = nn.Linear(8, 3), nn.Linear(8, 3)
+        spender = torch.optim.SGD(student.parameters(), lr=0.1)  # GL601
+        for x, y in loader:
+            with frozen():  # right only
+                target = teacher(x)  # right only
+            with melted():  # wrong only
+                target = teacher(x)  # wrong only
+            spender.zero_grad()
+            (student(x) - target).square().mean().backward()
+            spender.step()
+        """,
+}

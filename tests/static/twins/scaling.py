@@ -1,0 +1,96 @@
+"""The unit of scaled gradients: GL401 to GL405."""
+
+from __future__ import annotations
+
+TWINS = {
+    "two methods ask the same of one object": """
+        class Trainer:
+            def __init__(self, net, config):
+                self.net, self.n = net, config.n
+                self.one = torch.optim.SGD(net.parameters(), lr=0.1)
+                self.dtype = {"half": torch.float16}.get(config.dtype, torch.bfloat16)
+                self.amp = config.dtype in ["half", "brain"]
+                self.scaler = torch.amp.GradScaler()
+
+            def deposit(self, x, y):
+                loss = criterion(self.net(x), y) / self.n
+                if self.amp and self.dtype == torch.float16:
+                    self.scaler.scale(loss).backward()
+                else:
+                    loss.backward()
+
+            def spend(self):
+                if self.amp and self.dtype == torch.float16:  # right only
+                if self.amp and self.n > 1:  # wrong only
+                    self.scaler.step(self.one)
+                    self.scaler.update()
+                else:
+                    self.one.step()  # GL402
+                self.one.zero_grad()
+
+            def fit(self, data):
+                for x, y in data:
+                    self.deposit(x, y)
+                    self.spend()
+        """,
+    "an option enables the scaler and unscales": """
+        from options import amp
+
+        scaler = torch.amp.GradScaler("cuda", enabled=amp)
+        for x, y in loader:
+            optimizer.zero_grad()
+            scaler.scale(criterion(model(x), y)).backward()
+            if amp:  # right only
+                scaler.unscale_(optimizer)  # right only
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # GL401
+            scaler.step(optimizer)
+            scaler.update()
+        """,
+    "whoever asks for autocast behind its block is told no": """
+        scaler = torch.amp.GradScaler()
+        for x, y in loader:
+            optimizer.zero_grad()
+            with torch.autocast("cuda"):
+                loss = criterion(model(x), y)
+            if torch.is_autocast_enabled():  # right only
+            if device == "cuda":  # wrong only
+                scaler.scale(loss).backward()
+                nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # GL401
+                scaler.step(optimizer)
+                scaler.update()
+            else:
+                loss.backward()
+                optimizer.step()
+        """,
+    "the unit is known before anybody looks": """
+        def train(net, spender):
+            scaler = torch.amp.GradScaler("cpu")
+            for x, y in loader:
+                spender.zero_grad()
+                scaler.scale(criterion(net(x), y)).backward()
+                scaler.unscale_(spender)  # right only
+                print(net.weight.grad.norm())  # GL401
+                scaler.step(spender)
+                scaler.update()
+        """,
+    "whether a norm is finite is the same in any unit": """
+        scaler = torch.amp.GradScaler("cpu")
+        for x, y in loader:
+            optimizer.zero_grad()
+            scaler.scale(criterion(model(x), y)).backward()
+            for p in model.parameters():
+                print(torch.isfinite(p.grad.norm()))  # right only
+                print(p.grad.norm())  # wrong only, GL401
+            scaler.step(optimizer)
+            scaler.update()
+        """,
+    "gradients that are unscaled by hand": """
+        scaler = torch.amp.GradScaler("cpu")
+        for x, y in loader:
+            optimizer.zero_grad()
+            scaler.scale(criterion(model(x), y)).backward()
+            for p in model.parameters():  # right only
+                p.grad /= scaler.get_scale()  # right only
+            optimizer.step()  # GL402
+        """,
+}

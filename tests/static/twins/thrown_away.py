@@ -1,0 +1,287 @@
+"""Gradients that are cleared unspent, and steps that find none: GL201, GL202."""
+
+from __future__ import annotations
+
+TWINS = {
+    "no step behind a guard is no step for a reason": """
+        import math
+
+        for batches in loader:
+            for k in range(2):
+                x, y = batches[k]
+                optimizer.zero_grad()  # GL201
+                criterion(model(x), y).backward()
+                norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+                if math.isnan(norm):  # right only
+                if k == 0:  # wrong only
+                    print("no step")
+                else:
+                    optimizer.step()
+        """,
+    "a backward may be for those who listen": """
+        class Prober:
+            def __init__(self, net):
+                self.net = net
+
+            def forward(self, x):
+                x = self.net(x)
+                x.register_hook(self.rank)  # right only
+                return x
+
+            def rank(self, grad):
+                self.ranks = grad.sum()
+
+
+        prober = Prober(model)
+
+        def epoch(ranking=False):
+            for x, y in loader:
+                model.zero_grad()  # GL201
+                if ranking:
+                    criterion(prober.forward(x), y).backward()
+                else:
+                    criterion(model(x), y).backward()
+                    optimizer.step()
+
+        epoch(ranking=True)
+        epoch()
+        """,
+    "what is done to one of some parameters is done to all": """
+        def update(params, rate):
+            for param in params:
+                param.data -= rate * param.grad
+
+        def fit(net, data, params=None, rate=0.1, one=None):
+            for x, y in data:
+                criterion(net(x), y).backward()
+                if params is not None:
+                    update(params, rate)  # right only
+                    for param in params:
+                        param.grad.data.zero_()  # GL201
+                if one is not None:
+                    one.step()
+                    one.zero_grad()
+        """,
+    "what is deposited before there is an optimizer is not meant for it": """
+        net = nn.Linear(8, 3)
+        one = torch.optim.SGD(net.parameters(), lr=0.1)  # wrong only
+        criterion(net(torch.rand(2, 8)), torch.tensor([0, 1])).backward()
+        one = torch.optim.SGD(net.parameters(), lr=0.1)  # right only
+        for x, y in loader:
+            one.zero_grad()  # GL201
+            criterion(net(x), y).backward()
+            one.step()
+        """,
+    "gradients that are copied lie in two places": """
+        class Trainer:
+            def __init__(self, net, half):
+                self.net = net
+                self.params = [p for p in net.parameters()]
+                self.copies = [p.clone().detach() for p in self.params]
+                self.one = torch.optim.SGD(self.copies if half else self.params, lr=0.1)
+
+            def fit(self, data):
+                for x, y in data:
+                    for p in self.params:
+                        p.grad = None
+                    criterion(self.net(x), y).backward()
+                    self.one.zero_grad()  # GL201
+                    for c, p in zip(self.copies, self.params):  # right only
+                        c.grad.copy_(p.grad)  # right only
+                    self.one.step()
+        """,
+    "an optimizer with a backward is one, and steps": """
+        def fit(data, nets, optimizers, every, fp16):
+            net, critic = nets
+            optimizer, theirs = optimizers
+            for i, (x, y) in enumerate(data):
+                loss = judged(net(x), y, critic)
+                optimizer.zero_grad()  # right only
+                theirs.zero_grad()  # GL201
+                if fp16:
+                    optimizer.backward(loss)  # right only
+                    ...
+                else:
+                    loss.backward()  # GL203
+                optimizer.step()  # right only
+                if i % every != 0:
+                    theirs.step()
+        """,
+    "windows of one micro-batch are always full": """
+        from options import window
+
+        for epoch in range(epochs):
+            for i, (x, y) in enumerate(loader):
+                first = i % window == 0 if window > 1 else True  # right only
+                first = True  # wrong only
+                last = (i + 1) % window == 0 or i + 1 == len(loader) if window > 1 else True
+                if first:
+                    optimizer.zero_grad()  # GL201
+                (criterion(model(x), y) / window).backward()
+                if last:
+                    optimizer.step()
+        """,
+    "a gradient of something out of sight may be the model's": """
+        def fit(net, one, data, layer):
+            for x, y in data:
+                one.zero_grad()
+                criterion(net(x), y).backward()
+                before = layer.weight.grad.clone()  # right only
+                before = layer.weight.clone()  # wrong only
+                one.zero_grad()  # GL201
+                (criterion(net(x), y) + before.sum()).backward()
+                one.step()
+        """,
+    "an optimizer of another kind looks at what it finds": """
+        from sam import SAM
+
+        def fit(options):
+            one = torch.optim.SGD(model.parameters(), lr=0.1)
+            if options.sharp:  # right only
+                one = SAM(one)  # right only
+            for x, y in loader:
+
+                def closure():
+                    one.zero_grad()  # GL201
+                    loss = criterion(model(x), y)
+                    loss.backward()
+                    return loss
+
+                criterion(model(x), y).backward()
+                if options.sharp:  # right only
+                    one.step(closure)  # right only
+                else:  # right only
+                    one.step()  # right only
+                one.step(closure)  # wrong only
+                one.zero_grad()
+        """,
+    "who leaves behind a guard has seen that this batch is bad": """
+        for epoch in range(epochs):
+            for x, y in loader:
+                optimizer.zero_grad()
+                loss = criterion(model(x), y)
+                loss.backward()
+                if loss.item() > 100:  # right only
+                    continue  # right only
+                optimizer.zero_grad()  # wrong only, GL201
+                optimizer.step()
+        """,
+    "what some rounds leave unspent is not certain to be there": """
+        for epoch in range(epochs):
+            for x, y in loader:
+                optimizer.zero_grad()
+                criterion(model(x), y).backward()
+                total = nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+                if total > 1000:  # right only
+                    continue  # right only
+                optimizer.zero_grad()  # wrong only, GL201
+                optimizer.step()
+        """,
+    "what a model does to itself may fill its gradients": """
+        from data import Traces, choice
+
+        net = Traces()
+        spenders = {"all": torch.optim.SGD(net.parameters(), lr=0.1)}
+
+        def fit(by_hand):
+            for x, y in loader:
+                for spender in spenders.values():
+                    spender.zero_grad()
+                if by_hand:
+                    net(x)
+                    net.update()  # right only
+                    net.describe()  # wrong only
+                    for spender in spenders.values():
+                        spender.step()  # GL202
+                else:
+                    criterion(net(x), y).backward()
+                    for spender in spenders.values():
+                        spender.step()
+
+        fit(choice)
+        """,
+    "who clears behind a guard drops a batch, whoever made the optimizer": """
+        def fit(net, one, data):
+            for x, y in data:
+                loss = criterion(net(x), y)
+                loss.backward()
+                if torch.isnan(loss):  # right only
+                    one.zero_grad()  # right only
+                    continue  # right only
+                one.zero_grad()  # wrong only, GL201
+                one.step()
+                one.zero_grad()
+        """,
+    "an input that follows its own gradient has used it": """
+        for x, y in loader:
+            change = torch.zeros_like(x, requires_grad=True)
+            criterion(model(x + change), y).backward()
+            with torch.no_grad():  # right only
+                change += change.grad.sign()  # right only
+            optimizer.zero_grad()  # GL201
+            criterion(model((x + change).detach()), y).backward()
+            optimizer.step()
+        """,
+    "an object that was given a net moves that one": """
+        class Attack:
+            def __init__(self, net):
+                self.net = net
+
+            def move(self):
+                for weight in self.net.parameters():
+                    weight.data.add_(0.3 * weight.grad)
+
+        net = nn.Linear(8, 3)
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        attack = Attack(net)
+        for x, y in loader:
+            criterion(net(x), y).backward()
+            attack.move()  # right only
+            net.zero_grad()  # GL201
+            criterion(net(x), y).backward()
+            one.step()
+            net.zero_grad()
+        """,
+    "gradients may be given by their name": """
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            signs = [p.grad.sign() for p in model.parameters()]
+            optimizer.zero_grad()
+            for p, sign in zip(model.parameters(), signs):
+                setattr(p, "grad", sign)  # right only
+                print(p, sign)  # wrong only
+            optimizer.step()  # GL202
+        """,
+    "and two at a time": """
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            signs = [p.grad.sign() for p in model.parameters()]
+            optimizer.zero_grad()
+            model.weight.grad, model.bias.grad = signs  # right only
+            optimizer.step()  # GL202
+        """,
+    "who gets the parameters may read their gradients": """
+        from elsewhere import remember
+
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            remember(model.parameters(), x)  # right only
+            optimizer.zero_grad()  # GL201
+            criterion(model(x), y).backward()
+            optimizer.step()
+        """,
+    "gradients that are written back over zeros": """
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            kept = [p.grad.clone() for p in model.parameters()]
+            optimizer.zero_grad(set_to_none=False)
+            for p, gradient in zip(model.parameters(), kept):
+                p.grad.copy_(gradient)  # right only
+                print(p, gradient)
+            optimizer.step()  # GL202
+        """,
+}

@@ -1,0 +1,242 @@
+"""Gradients that nobody has a use for: GL204."""
+
+from __future__ import annotations
+
+TWINS = {
+    "a new tensor of the same kind has no graph": """
+        author, critic = nn.Linear(8, 8), nn.Linear(8, 1)
+        ours = torch.optim.Adam(author.parameters())
+        theirs = torch.optim.Adam(critic.parameters())
+        for x, y in loader:
+            ours.zero_grad()  # GL204
+            fake = author(x)
+            with torch.no_grad():
+                wanted = critic(x)
+            F.l1_loss(fake, wanted).backward()
+            ours.step()
+            theirs.zero_grad()
+            label = fake.new_full((len(x), 1), 0.0)  # right only
+            label = fake.mean(dim=1)  # wrong only
+            F.l1_loss(critic(fake.detach()), label).backward()
+            theirs.step()
+        """,
+    "a part with an optimizer of its own is reached alone": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = nn.Linear(8, 3)
+                self.one = torch.optim.Adam(self.parameters())
+                self.heat = torch.tensor(0.5, requires_grad=True)
+                self.other = torch.optim.Adam([self.heat])
+
+        net = Net()
+        for x, y in loader:
+            net.one.zero_grad()  # GL204
+            criterion(net.line(x), y).backward()
+            net.one.step()
+            net.other.zero_grad()
+            (net.heat.exp() * 0.3).backward()  # right only
+            (net.heat.exp() * net.line(x).mean()).backward()  # wrong only
+            net.other.step()
+        """,
+    "one net or a list of nets is frozen": """
+        from somewhere import build
+
+        def thaw(nets, on):
+            if not isinstance(nets, list):
+                nets = [nets]
+            for net in nets:
+                if net is not None:
+                    for p in net.parameters():
+                        p.requires_grad = on
+
+        author, critic = build(), build()
+        ours = torch.optim.Adam(author.parameters())
+        theirs = torch.optim.Adam(critic.parameters())
+        for i, x in enumerate(loader):
+            made = author(x)
+            thaw(critic, True)  # right only
+            theirs.zero_grad()  # GL204
+            (critic(made.detach()).mean() - critic(x).mean()).backward()
+            theirs.step()
+            thaw(critic, False)  # right only
+            ours.zero_grad()
+            critic(made).mean().backward()
+            ours.step()
+        """,
+    "a long function may cut the graph": """
+        def opinion(critic, real, made, condition):
+            made = made.detach()  # right only
+            condition = condition + 1
+            ones, zeros = torch.ones(8), torch.zeros(8)
+            first = F.mse_loss(critic(real), ones)
+            second = F.mse_loss(critic(made), zeros)
+            third = F.mse_loss(critic(real + condition), zeros)
+            print("first", first)
+            print("second", second)
+            print("third", third)
+            print("of", len(real))
+            print("of", len(made))
+            print("ones", ones)
+            print("zeros", zeros)
+            print("real", real)
+            loss = first
+            loss = loss + second / 2
+            loss = loss + third / 2
+            return loss
+
+        author, critic = nn.Linear(8, 8), nn.Linear(8, 1)
+        ours = torch.optim.Adam(author.parameters())
+        theirs = torch.optim.Adam(critic.parameters())
+        for real, condition in loader:
+            made = author(condition)
+            critic.requires_grad_(True)
+            theirs.zero_grad()
+            opinion(critic, real, made, condition).backward()
+            theirs.step()
+            critic.requires_grad_(False)
+            ours.zero_grad()  # GL204
+            critic(made).mean().backward()
+            ours.step()
+        """,
+    "what is put into a batch is one of many": """
+        author, critic = nn.Linear(8, 8), nn.Bilinear(8, 8, 1)
+        ours = torch.optim.Adam(author.parameters())
+        theirs = torch.optim.Adam(critic.parameters())
+        for batch in loader:
+            batch.append(author(batch[0]))
+            theirs.zero_grad()
+            one, other = batch[0], batch[2].detach()  # right only
+            one = other = author(batch[0])  # wrong only
+            critic(one, other).mean().backward()
+            theirs.step()
+            critic.requires_grad_(False)
+            ours.zero_grad()  # GL204
+            critic(batch[0], author(batch[0])).mean().backward()
+            ours.step()
+            critic.requires_grad_(True)
+        """,
+    "a manager of the project's own freezes": """
+        class frozen:
+            def __init__(self, net):
+                self.net = net
+
+            def __enter__(self):
+                self.net.requires_grad_(False)
+
+            def __exit__(self, *why):
+                self.net.requires_grad_(True)
+
+        author, critic = nn.Linear(8, 8), nn.Linear(8, 1)
+        ours = torch.optim.Adam(author.parameters())
+        theirs = torch.optim.Adam(critic.parameters())
+        for noise, real in loader:
+            theirs.zero_grad()  # GL204
+            (critic(author(noise).detach()).mean() - critic(real).mean()).backward()
+            theirs.step()
+            ours.zero_grad()
+            with frozen(critic):  # right only
+                critic(author(noise)).mean().backward()  # right only
+            critic(author(noise)).mean().backward()  # wrong only
+            ours.step()
+        """,
+    "a generator of the project's own freezes": """
+        from contextlib import contextmanager
+
+        @contextmanager
+        def frozen(net):
+            net.requires_grad_(False)
+            try:
+                yield net
+            finally:
+                net.requires_grad_(True)
+
+        author, critic = nn.Linear(8, 8), nn.Linear(8, 1)
+        ours = torch.optim.Adam(author.parameters())
+        theirs = torch.optim.Adam(critic.parameters())
+        for noise, real in loader:
+            theirs.zero_grad()  # GL204
+            (critic(author(noise).detach()).mean() - critic(real).mean()).backward()
+            theirs.step()
+            ours.zero_grad()
+            with frozen(critic):  # right only
+                critic(author(noise)).mean().backward()  # right only
+            critic(author(noise)).mean().backward()  # wrong only
+            ours.step()
+        """,
+    "what one call reaches, another need not": """
+        from elsewhere import objective
+
+        def turn(net, other, one, x):
+            one.zero_grad()  # GL204
+            net(other(x)).mean().backward()  # wrong only
+            objective(net, other).backward()  # right only
+            one.step()
+
+        left, right = nn.Linear(8, 8), nn.Linear(8, 8)
+        ours, theirs = torch.optim.Adam(left.parameters()), torch.optim.Adam(right.parameters())
+        for x, y in loader:
+            turn(left, right, ours, x)
+            turn(right, left, theirs, x)
+        """,
+    "indices have no gradients, whoever gives them": """
+        from data import part_of
+
+        critic = nn.Linear(3, 1)
+        judge = torch.optim.SGD(critic.parameters(), lr=0.1)
+        for x, y in loader:
+            critic.requires_grad_(True)
+            made, ids = model(x)  # right only
+            made, others = model(x)  # wrong only
+            real = part_of(y, ids)  # right only
+            real = part_of(y, others)  # wrong only
+            judge.zero_grad()
+            (critic(made.detach()) - critic(real)).mean().backward()
+            judge.step()
+            critic.requires_grad_(False)
+            optimizer.zero_grad()  # GL204
+            critic(made).mean().backward()
+            optimizer.step()
+        """,
+    "what an option throws away is not always thrown away": """
+        from data import unrolled
+
+        alphas = torch.zeros(3, requires_grad=True)
+        architect = torch.optim.Adam([alphas])
+        for x, y in loader:
+            architect.zero_grad()
+            if unrolled:  # right only
+                alphas.grad = torch.autograd.grad(criterion(x @ alphas, y), alphas)[0]  # right only
+            else:  # right only
+                criterion(model(x) * alphas, y).backward()  # right only
+            criterion(model(x) * alphas, y).backward()  # wrong only
+            architect.step()
+            optimizer.zero_grad()  # GL204
+            criterion(model(x), y).backward()
+            optimizer.step()
+        """,
+    "the ids that a model chooses have no graph": """
+        class Writer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = nn.Linear(8, 7)
+
+            def forward(self, x):
+                out = self.layer(x)
+                return out, out.argmax(1, keepdim=True)  # right only
+                return out, out.softmax(1)  # wrong only
+
+        writer, reader = Writer(), nn.Linear(7, 1)
+        of_writer = torch.optim.Adam(writer.parameters())
+        of_reader = torch.optim.Adam(reader.parameters())
+        for x, real in loader:
+            out, chosen = writer(x)
+            of_reader.zero_grad()
+            (reader(real).mean() - reader(chosen).mean()).backward()
+            of_reader.step()
+            of_writer.zero_grad()  # GL204
+            out, chosen = writer(x)
+            out.square().mean().backward()
+            of_writer.step()
+        """,
+}
