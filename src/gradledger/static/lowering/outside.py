@@ -104,7 +104,9 @@ class OutsideCalls(TensorCalls):
             return self.set_by_name(node)
         if name == "import_module" and node.args and isinstance(node.args[0], ast.Constant):
             return External(str(node.args[0].value))
-        arguments = self.arguments(node)
+        return self._called_with(self.arguments(node), dotted, name, node)
+
+    def _called_with(self, arguments: Arguments, dotted: str, name: str, node: ast.Call) -> Known:
         self.doubted |= {r for f, r in facts.SPEAKS_AGAINST.items() if name.startswith(f)}
         if any(isinstance(value, FunctionDef) and cuts(value) for value in arguments.values()):
             return PLAIN  # `tree_map(lambda t: t.detach(), states)`
@@ -119,6 +121,12 @@ class OutsideCalls(TensorCalls):
         if name in facts.MEAN_FUNCTIONS:
             made = self.computed(*arguments.values())
             return replace(made, weight=of_reduction(arguments.named, _mean(node)))
+        return self._computed_outside(arguments, dotted, name, node)
+
+    def _computed_outside(
+        self, arguments: Arguments, dotted: str, name: str, node: ast.Call
+    ) -> Known:
+        """A tensor, a layer, data, or nobody knows what, made of what is given."""
         torch = dotted.startswith(("torch.", "F.", "einops."))
         if _requires_grad(arguments) or name == "Parameter":
             return Thing(leaf=True, built=dotted)
