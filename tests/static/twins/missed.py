@@ -3,6 +3,35 @@
 from __future__ import annotations
 
 MISSED = {
+    "a class of optimizers that is chosen first and made an optimizer of later": """
+        def made(args, net):
+            if args.kind == "SGD":
+                make = torch.optim.SGD
+                options = {"momentum": 0.9}
+            elif args.kind == "Adam":
+                make = torch.optim.Adam
+                options = {"eps": 1e-8}
+            options["lr"] = args.rate
+            return make(net.parameters(), **options)
+
+        class Trainer:
+            def __init__(self, args, net):
+                self.net = net
+                self.spender = made(args, net)
+                self.schedule = torch.optim.lr_scheduler.StepLR(self.spender, 10)
+
+            def train(self):
+                self.schedule.step()  # GL503
+                for x, y in loader:
+                    self.spender.zero_grad()
+                    criterion(self.net(x), y).backward()
+                    self.spender.step()
+
+        def main(args):
+            trainer = Trainer(args, model)
+            for epoch in range(epochs):
+                trainer.train()
+        """,
     "the counter of a loop is seen through a name": """
         from tqdm import tqdm
         n = 4

@@ -9,6 +9,7 @@ from gradledger.static.lowering.values import (
     UNKNOWN,
     Constant,
     Count,
+    External,
     Items,
     Known,
     Optimizer,
@@ -59,6 +60,8 @@ def join(one: Known, other: Known) -> Known:
             return Parameters(one.keys | other.keys, one.of | other.of)
         case (Count(), Count() | Constant()) | (Constant(), Count()):
             return Count("")
+        case External(), External() if _home(one) == _home(other):
+            return External(f"{_home(one)}.Chosen")  # `make = optim.SGD if … else optim.Adam`
         case (Thing(), Constant() | Count()):
             return replace(one, weight=UNKNOWN_WEIGHT, plain=one.plain)
         case (Constant() | Count(), Thing()):
@@ -66,6 +69,11 @@ def join(one: Known, other: Known) -> Known:
         case _:
             reach = reach_of(one) | reach_of(other)
             return Thing(reach=reach) if reach else UNKNOWN
+
+
+def _home(made: External) -> str:
+    """The module of a class or a function."""
+    return made.dotted.rpartition(".")[0]
 
 
 def _items(one: Items, other: Items) -> Items:
