@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import gc
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch import Tensor
 from torch.autograd import grad
 
 from gradledger import NonFiniteGradient, Stepper
+from gradledger.errors import StepperWarning
 
 from .loops import Batch, Boom, assert_same, micro_batches
 from .test_two_nets import DATA, ORDER, PACK, ByHand, Pair
@@ -311,6 +316,73 @@ def test_a_stepper_that_is_gone_keeps_nobody_waiting_and_leaves_its_optimizer_fr
     gc.collect()  # a Stepper and its pass know each other
     pair.optimizers["g"].zero_grad()  # in the middle of the window that was
     assert steppers["d"].backward(pair.loss("d", DATA[1]), items=1)
+
+
+turns = st.lists(
+    st.tuples(st.integers(1, 4), st.sampled_from(["dg", "gd", "d", "g", ""]), st.booleans()),
+    min_size=1,
+    max_size=9,
+)
+"""Of each micro-batch: its rows, whose losses come in which order, and whether the last fails."""
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    turns=turns,
+    sizes=st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    outer=st.sampled_from("dg"),
+    on_fault=st.sampled_from(["continue", "drop"]),
+)
+def test_whatever_the_turns_each_window_ends_with_its_micro_batch_or_at_once(
+    turns: list[tuple[int, str, bool]], sizes: tuple[int, int], outer: str, on_fault: str
+) -> None:
+    ours, theirs = Pair(), Pair()
+    data = micro_batches(*(rows for rows, _, _ in turns))
+    steppers = steppers_of(ours, *sizes, on_fault=on_fault)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StepperWarning)  # one that never had a loss
+        for batch, (_, order, fails) in zip(nested(steppers, outer, data), turns, strict=True):
+            for whose in order:
+                loss = ours.loss(whose, batch)
+                if fails and whose == order[-1]:
+                    loss.register_hook(_boom)  # type: ignore[no-untyped-call]
+                    with suppress(Boom):  # in a window that is dropped, it does not come to that
+                        steppers[whose].backward(loss, items=len(batch[1]))
+                else:
+                    steppers[whose].backward(loss, items=len(batch[1]))
+        assert next(nested(steppers, outer, []), None) is None
+    by_hand(theirs, data, turns, dict(zip("dg", sizes, strict=True)), drop=on_fault == "drop")
+    ours.assert_same_as(theirs)
+
+
+def by_hand(
+    pair: Pair,
+    data: list[Batch],
+    turns: list[tuple[int, str, bool]],
+    sizes: dict[str, int],
+    *,
+    drop: bool,
+) -> None:
+    """Windows are made by position; one of several micro-batches is spent behind its last."""
+    hands = {whose: Waiting(pair.optimizers[whose], -1) for whose in "dg"}
+    spoilt = dict.fromkeys("dg", False)
+
+    def spend(whose: str) -> None:
+        if spoilt[whose]:
+            hands[whose].clear()
+        hands[whose].spend()
+        spoilt[whose] = False
+
+    for i, (batch, (_, order, fails)) in enumerate(zip(data, turns, strict=True)):
+        had = order[:-1] if fails else order
+        for whose in had:
+            hands[whose].backward(pair.loss(whose, batch), len(batch[1]))
+            if sizes[whose] == 1:
+                spend(whose)
+        for whose in "dg":
+            spoilt[whose] |= drop and whose not in had
+            if (i + 1) % sizes[whose] == 0 or i + 1 == len(data):
+                spend(whose)
 
 
 def test_three_nets_wait_for_each_other() -> None:

@@ -35,9 +35,11 @@ class Company:
     def __init__(self) -> None:
         self._members: list[ref[Member]] = []
         """Nobody lives on for the company's sake: a window is over when its Stepper is gone."""
+        self.several = False
 
     def join(self, member: Member) -> None:
         """Its pass goes around the others'. Whatever company it kept before is over."""
+        self.several = bool(self._members)
         self._members.append(ref(member))
         member.company = self
 
@@ -47,13 +49,14 @@ class Company:
         return not turn.complete and (innermost is None or not innermost.complete)
 
     def due(self, member: Member) -> list[Member]:
-        """Whose windows are spent, now that this one's is full: none, while another is at work."""
-        if not member.patient:
-            return [member]
-        present = self._present()
-        if any(map(_at_work, present)):
-            return []
-        return [each for each in present if each.patient and each.window.full]
+        """Whose windows are spent, now that this one is done with its turn.
+
+        Who waits, waits until nobody is at work.
+        """
+        full = [each for each in self._present() if each.window.full]
+        if any(map(_at_work, self._present())):
+            return [each for each in full if each is member and not each.patient]
+        return full
 
     def _present(self) -> list[Member]:
         """Those that have not left for another pass."""

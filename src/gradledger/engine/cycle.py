@@ -110,8 +110,7 @@ class Cycle:
             self.window.dropped |= self.options.on_fault == "drop"
             if self.meetings is not None:
                 self.meetings.stand_in()
-        if self.window.full:
-            self._move(free=True)
+        self._move(free=True)
         return True
 
     def fail_draw(self) -> None:
@@ -238,7 +237,7 @@ class Cycle:
         """The micro-batch has its deposits. A full window is spent; whether that made an update."""
         assert self.turn is not None
         self.turn.complete, self.turn.pending = True, False
-        updated = self.window.full and self._move()
+        updated = self._move()
         if self.meetings is not None:
             self.meetings.arrange(self.window.begun + 1)
         return updated
@@ -307,7 +306,12 @@ class Cycle:
         return self.window.size > 1 and self.meetings is None
 
     def _move(self, *, free: bool = False) -> bool:
-        """The window is full: spends it, and those that waited for this. Whether it was updated."""
+        """Its turn is over: spends the window, if it is full, and those that waited for this.
+
+        Whether this one was updated.
+        """
+        if not (self.window.full or self.company.several):
+            return False
         before = self.updates
         for each in self.company.due(self):
             each.finish(free=free)
