@@ -3,6 +3,21 @@
 from __future__ import annotations
 
 TWINS = {
+    "a field of which the default is a window of one": """
+        from dataclasses import dataclass, field
+
+        @dataclass
+        class Options:
+            window: int = field(default=1)  # right only
+            window: int = field(default=4)  # wrong only
+
+        for epoch in range(epochs):
+            for i, (x, y) in enumerate(loader):
+                (criterion(model(x), y) / Options.window).backward()  # GL203
+                if (i + 1) % Options.window == 0:
+                    optimizer.step()
+                    optimizer.zero_grad()
+        """,
     "a window has one micro-batch or more": """
         class Trainer:
             def __init__(self, net, optim, grad_accum_count=1, rank=0, ranks=1):

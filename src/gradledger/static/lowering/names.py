@@ -318,10 +318,14 @@ class Names(State):
         for owner in self.lineage(cls):
             for statement in owner.node.body:
                 match statement:
-                    case ast.Assign([ast.Name(id=known)], ast.Constant(value)) if known == name:
-                        return Constant.of(value)
-                    case ast.AnnAssign(ast.Name(id=known), _, ast.Constant(value)) if known == name:
-                        return Constant.of(value)
+                    case ast.Assign([ast.Name(id=known)], value) if known == name:
+                        given = _default(value)
+                    case ast.AnnAssign(ast.Name(id=known), _, ast.expr() as value) if known == name:
+                        given = _default(value)
+                    case _:
+                        continue
+                if isinstance(given, ast.Constant):
+                    return Constant.of(given.value)
         return self.method(cls, name) or Thing(f"{cls.node.name}.{name}")
 
     def method(
@@ -406,3 +410,11 @@ def named_by(parameters: Parameters) -> tuple[Keys, str, bool]:
     if parameters.of and not parameters.keys:
         return NO_KEYS, min(parameters.of), False
     return parameters.keys, "", parameters.leaf
+
+
+def _default(value: ast.expr) -> ast.expr:
+    """Of `field(default=1)`, the 1."""
+    match value:
+        case ast.Call(func=ast.Name(id="field") | ast.Attribute(attr="field"), keywords=given):
+            return next((each.value for each in given if each.arg == "default"), value)
+    return value
