@@ -16,7 +16,7 @@ def broken(page: Page, clear: Clear) -> Iterator[Breach]:
     for names, cell in page.among(clear.cells):
         wasted = [h for h in cell.fresh if _always_wasted(page, cell, h)]
         if cell.owners and wasted:
-            used_by = _users(page, wasted[0])
+            used_by = users(page, wasted[0])
             evidence = (
                 *deposited(wasted[:1]),
                 Evidence("used", None, f"only by {', '.join(sorted(used_by))}"),
@@ -30,11 +30,11 @@ def _always_wasted(page: Page, cell: Cell, holding: Holding) -> bool:
         not holding.excused
         and holding.at in cell.wasted_sites
         and holding.at not in cell.spent_sites
-        and bool(_users(page, holding) - cell.owners)
+        and bool(users(page, holding) - cell.owners)
     )
 
 
-def _users(page: Page, holding: Holding) -> frozenset[str]:
+def users(page: Page, holding: Holding) -> frozenset[str]:
     """Who spends this backward: those that did, and those that will, as they did before."""
     before = frozenset(
         owner for _, cell in page.groups if holding.at in cell.spent_sites for owner in cell.owners

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from gradledger.ledger.findings import Finding
+from gradledger.ledger.values import replace
 from gradledger.rules import CATALOGUE, YIELDS_TO, judge
 from gradledger.static.checked import Checked, Unknown
 from gradledger.static.interpreter import Interpreter, TooManyPaths
 from gradledger.static.lowering.binding import Binding
 from gradledger.static.lowering.blocks import events_in, holds
 from gradledger.static.lowering.effects import Deposits
-from gradledger.static.lowering.roots import Root, is_torch, roots
+from gradledger.static.lowering.roots import THE_SCRIPT, Root, is_torch, roots
 from gradledger.static.lowering.settling import TooManyOwners
 from gradledger.static.lowering.state import TOO_MUCH, TooMuchCode
-from gradledger.static.program import Program
+from gradledger.static.program import Loop, Program
 from gradledger.static.project import DEPOSITS, STEPS, Project
 from gradledger.static.reading.sources import Source, Trouble
 from gradledger.static.words import says
@@ -59,9 +60,12 @@ def check_source(source: Source, project: Project) -> Checked:
     unknown: list[Unknown] = []
     followed = 0
     effort = _Effort()
+    followed_roots: list[Root] = []
     try:
         for root in roots(project, module):
             findings, why = _judged(root, effort)
+            if root.what != THE_SCRIPT and why is not None:
+                followed_roots.append(root)
             if why == TOO_MANY:
                 # Its neighbours are likely no better, and tests come by the dozen.
                 effort.most_outcomes = MOST_OUTCOMES // 3
@@ -69,6 +73,7 @@ def check_source(source: Source, project: Project) -> Checked:
             if why:
                 unknown.append(Unknown(root.at.path, root.at.line, root.what, why))
             followed += why == ""
+        found += _wasted_in_turns(followed_roots, effort)
     except RecursionError:
         unknown.append(Unknown(source.path, 1, "the file", TOO_DEEP))
     except TooMuchCode:  # between two roots
@@ -103,10 +108,15 @@ class _Effort:
         finally:
             self._visits = max(self._visits - interpreter.visits, 0)
             self._outcomes = max(self._outcomes - interpreter.outcomes, 0)
-        return interpreter.findings(YIELDS_TO, options=options)
+        return tuple(
+            _raised(finding, program, options, interpreter)
+            for finding in interpreter.findings(YIELDS_TO, options=options)
+        )
 
 
-def _judged(root: Root, effort: _Effort) -> tuple[tuple[Finding, ...], str | None]:
+def _judged(
+    root: Root, effort: _Effort, is_worth_it: Callable[[Program], bool] = bool
+) -> tuple[tuple[Finding, ...], str | None]:
     """The findings of a root, and why it is unknown; None where it has no gradients."""
     if root.program is None:
         return (), root.why
@@ -129,6 +139,8 @@ def _judged(root: Root, effort: _Effort) -> tuple[tuple[Finding, ...], str | Non
         program = binding.program()
     except TooManyOwners:
         return (), "it has too many optimizers whose parameters are not known"
+    if not is_worth_it(program):
+        return (), None
     try:
         findings = effort.findings(program, binding.options)
     except RecursionError:
@@ -153,6 +165,34 @@ def _judged(root: Root, effort: _Effort) -> tuple[tuple[Finding, ...], str | Non
         grounds = Grounds(program, root, sees_all=binding.sees_all)
         findings = tuple(grounds.sobered(findings))
     return findings, why
+
+
+def _wasted_in_turns(followed: list[Root], effort: _Effort) -> Iterator[Finding]:
+    """What functions compute for nothing if they are called again and again."""
+    if not followed:
+        return
+    from gradledger.static.turns import deposited_once, mixes, taken_again
+
+    for root in taken_again(followed):
+        assert isinstance(root.program, Loop)
+        sites = set(deposited_once(root.program.body))
+        for finding in _judged(root, effort, mixes)[0]:
+            deposits = {e.at for e in finding.evidence if e.what == "deposited"}
+            if finding.rule == "GL204" and finding.certainty == "certain" and deposits <= sites:
+                yield finding
+
+
+def _raised(
+    finding: Finding, program: Program, options: set[str], interpreter: Interpreter
+) -> Finding:
+    """The finding, which is certain also where a clear may find nothing of what it drops else."""
+    if finding.rule != "GL204" or finding.certainty == "certain":
+        return finding
+    from gradledger.static.wasting import is_always_wasted
+
+    met = interpreter.met_by((finding.rule, finding.at))
+    sure = is_always_wasted(finding, program, options, met)
+    return replace(finding, certainty="certain") if sure else finding
 
 
 def _once_each(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -92,6 +92,8 @@ class Interpreter:
             lambda: defaultdict(set)
         )
         self._first_breach: dict[Fault, Breach] = {}
+        self._events: dict[Visit, Event] = {}
+        """What was judged to break a law, and where."""
         self._outcomes = Outcomes(judge, counts=False)
         self._stepped: set[str] = set()
         """Facts that tell that a path has come through a step before."""
@@ -146,6 +148,12 @@ class Interpreter:
             return False
         chosen = {fact for _, facts in broken for fact in facts if fact[0] in options}
         return any(all(path in broken for path in met if fact in path[1]) for fact in chosen)
+
+    def met_by(self, fault: Fault) -> Iterator[tuple[Event, Path]]:
+        """Each path on which the events were met of which some broke this rule, at this place."""
+        for visit, faults in self._sure.items():
+            if fault in faults:
+                yield from ((self._events[visit], path) for path in self.met[visit])
 
     def findings(
         self,
@@ -229,6 +237,7 @@ class Interpreter:
                 if known is not breach and (known is None or _order(breach) < _order(known)):
                     self._first_breach[fault] = breach
                 on = self._sure[visit][fault]
+                self._events[visit] = event
                 if breach.sure:
                     on.add(came)
             if not any(rule in self._stops and breach.sure for rule, breach in breaches):

@@ -48,6 +48,8 @@ def is_torch(text: str) -> bool:
 MAKES = Pattern(r"ptim|\.fit\(", words=("ptim", ".fit("))
 """Words of code that makes what deposits or spends."""
 
+THE_SCRIPT = "the script"
+
 MOST_IN_A_FILE = 9_000
 """Statements that are walked for all the roots of a file together."""
 
@@ -76,6 +78,8 @@ class Root(Value):
     """Where schedules move at certain times only, or of one optimizer among several."""
     doubted: frozenset[str] = frozenset()
     """Rules that something in it may speak against, in ways that are not followed."""
+    of_class: str = ""
+    """The class whose method it is."""
     freezing: Callable[[], bool] = bool
     """Whether something is frozen, and nobody knows what: of few roots somebody asks."""
 
@@ -136,7 +140,7 @@ class _Roots:
     def _script(self) -> Root:
         walk = self._top
         if not self._worth_walking():
-            return Root("the script", walk.at(self._module.tree), NOTHING, {}, {}, ())
+            return Root(THE_SCRIPT, walk.at(self._module.tree), NOTHING, {}, {}, ())
 
         def write() -> None:
             if not self._module.cells:
@@ -147,7 +151,7 @@ class _Roots:
                 walk.excuse(statements[0])
                 walk.run(statements)
 
-        return self._followed(walk, "the script", self._module.tree, write)
+        return self._followed(walk, THE_SCRIPT, self._module.tree, write)
 
     def _worth_walking(self) -> bool:
         """Does the top level make anything that matters, itself or by what it calls?"""
@@ -235,7 +239,8 @@ class _Roots:
             else:
                 walk.call_root(bound, method.node)
 
-        return self._followed(walk, f"{cls.node.name}.{name}()", method.node, write)
+        root = self._followed(walk, f"{cls.node.name}.{name}()", method.node, write)
+        return replace(root, of_class=cls.node.name)
 
     def _make(self, walk: Walk, thing: Thing, cls: ClassDef) -> None:
         """Makes the object that a method is called on; for all methods of a class, once."""
@@ -305,7 +310,7 @@ class _Roots:
             frozenset(walk.uncounted),
             frozenset(walk.deferred),
             frozenset(walk.doubted),
-            bool
+            freezing=bool
             if _known_frozen(walk)
             else cache(partial(freezes, self._module, node, frozenset(walk.inlined))),
         )
