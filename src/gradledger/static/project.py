@@ -340,7 +340,7 @@ DETACHES = Pattern(
 )
 """Words of small functions that hand tensors on, or keep them."""
 
-CUTS = Pattern(r"\.detach_?\(", words=(".detach",))
+CUTS = Pattern(r"\.detach_?\(|\.data\b", words=(".detach", ".data"))
 """Words of functions whose result may have no graph, whatever they are given."""
 
 NO_GRADIENTS = Pattern(

@@ -8,6 +8,7 @@ wrote right programs to have them blamed. They stand by what is at fault in the 
 from __future__ import annotations
 
 from tests.static.twins import (
+    against_each_other,
     faults,
     graphs,
     left_over,
@@ -22,8 +23,8 @@ from tests.static.twins import (
 )
 
 MODULES = (
-    *(spent_again, thrown_away, left_over, wasted, weights, scaling),
-    *(order, owners, graphs, ranks, faults),
+    *(spent_again, thrown_away, left_over, wasted, against_each_other),
+    *(weights, scaling, order, owners, graphs, ranks, faults),
 )
 TWINS = {name: text for module in MODULES for name, text in module.TWINS.items()}
 assert len(TWINS) == sum(len(module.TWINS) for module in MODULES), "two have one name"

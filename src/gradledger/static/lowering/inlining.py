@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 
 from gradledger.ledger.tuples import NamedTuple
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.blocks import acts, events_in, holds
-from gradledger.static.lowering.callees import Callees, cuts, has_no_graph, length_of
+from gradledger.static.lowering.callees import cuts, has_no_graph, length_of
 from gradledger.static.lowering.effects import (
     Clears,
     Deposits,
@@ -19,6 +18,7 @@ from gradledger.static.lowering.effects import (
     Spends,
 )
 from gradledger.static.lowering.joining import join
+from gradledger.static.lowering.looking import Looking, computes_a_loss
 from gradledger.static.lowering.state import DEEPEST, Scope
 from gradledger.static.lowering.values import (
     NO_KEYS,
@@ -60,7 +60,7 @@ class Arguments(NamedTuple):
         return [*self.positional, *self.named.values()]
 
 
-class Inlining(Callees):
+class Inlining(Looking):
     """Calls of the project's own functions."""
 
     backwards = 0
@@ -155,14 +155,6 @@ class Inlining(Callees):
         value = self.quietly(lambda: self.call_function(method, Arguments(), method.node))
         return fallback if isinstance(value, Thing | Constant) else value
 
-    def quietly(self, ask: Callable[[], Known]) -> Known:
-        """A value, without what happens on the way to it."""
-        outer, self.out = self.out, []
-        try:
-            return ask()
-        finally:
-            self.out = outer
-
     def _enter(
         self, function: FunctionDef, scope: Scope, arguments: Arguments, *, root: bool
     ) -> None:
@@ -248,15 +240,19 @@ class Inlining(Callees):
         self.listening = self.listening or function.module.says(HOOKS, function.node)
         values = (*bound, *arguments.values())
         made = self.computed(*values, sure=False)
-        if not made.reach:
-            return made
-        surely = made.reach
-        if cuts(function):
-            surely = NO_KEYS
-        elif self.gives_several(function):
-            # Which of them is made of which argument, nobody knows.
-            surely = frozenset.intersection(*filter(None, map(reach_of, values)))
-        return replace(made, reach=surely, maybe=made.maybe | (made.reach - surely))
+        if made.reach:
+            surely = made.reach
+            if cuts(function):
+                surely = NO_KEYS
+            elif self.gives_several(function):
+                # Which of them is made of which argument, nobody knows.
+                surely = frozenset.intersection(*filter(None, map(reach_of, values)))
+            made = replace(made, reach=surely, maybe=made.maybe | (made.reach - surely))
+        if computes_a_loss(function) and self.depends_on_what_is_called(made):
+            return self.looked_into(
+                function, made, lambda: self._followed(function, arguments, node, root=False)
+            )
+        return made
 
     def _renew_attributes(self, function: FunctionDef, owner: str, node: ast.AST) -> None:
         """A method that is not followed may give its object other models."""

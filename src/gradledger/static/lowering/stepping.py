@@ -263,8 +263,10 @@ class Stepping(Strangers):
         )
         self.emit(replace(effect, **more) if more else effect)
         self.reached |= reach
-        if retain is not None or create is not None or self.listening:
+        several = len(self.optimizers) > 1
+        if (retain is not None and not several) or create is not None or self.listening:
             # The graph is walked again, or listened to: this pass may be for hooks or a penalty.
+            # Nets that are trained against each other keep it for the other's turn.
             self.emit(Excuses(self.at(node), reach))
         self.listening = False
         self.backwards += 1

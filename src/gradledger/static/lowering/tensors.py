@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 
 from gradledger.ledger.events import UNKNOWN_WEIGHT
@@ -30,6 +31,7 @@ from gradledger.static.lowering.values import (
     is_plain,
     optimizers_in,
     reach_of,
+    within,
 )
 from gradledger.static.lowering.weights import MEAN, SUM, divided
 from gradledger.static.patterns import Pattern
@@ -38,6 +40,15 @@ PUTTING_BACK = ("load_state_dict", "set_param", "set_weight", "restore_param", "
 """Methods by which a model gets other parameters than the last step gave it."""
 
 OWN_CLEAR = Pattern(r"self\.zero_grad\(", words=("self.zero_grad(",))
+
+KEEPERS = Pattern(r"pool|buffer|history|memory|replay", re.IGNORECASE)
+"""Names of objects that hand out, without its graph, what they were given: pools of images."""
+
+THAWS = Pattern(
+    r"requires_grad\w*(?:\(\)|[^\r\n]*\bTrue\b)",
+    words=("requires_grad",),
+)
+"""Words of code that gives gradients back: what it takes them from has none only in between."""
 
 LOSSES = Pattern(r"cross_entropy|_loss\(|Loss\(|loss_fn|criterion")
 
@@ -54,6 +65,8 @@ class TensorCalls(GradientCalls):
             self.put_back(self.keys_named(thing), node)
         if thing.cls is not None:
             method = self.method(thing.cls, name)
+            if name == "forward" and method is not None and not self.is_interesting(method):
+                return self._call_thing(thing, node)  # without its hooks, and else the same
             if method is not None:
                 return self.call_function(replace(method, bound=thing), self.arguments(node), node)
         known = self.load(f"{thing.key}.{name}") if thing.key else None
@@ -144,7 +157,10 @@ class TensorCalls(GradientCalls):
         if thing.plain and not optimizers_in(Items(arguments.positional)):
             return self.computed(*arguments.values(), sure=False)
         tensor = thing.sure and not self.is_model(thing.key)
-        return self.computed(thing, *arguments.values(), sure=tensor)
+        made = self.computed(thing, *arguments.values(), sure=tensor)
+        if thing.cls is None and not tensor and KEEPERS.search(re.split(r"[.:]", thing.key)[-1]):
+            return replace(made, reach=NO_KEYS, maybe=made.maybe | made.reach)
+        return made
 
     def framework_call(self, thing: Thing, name: str, node: ast.Call) -> Known | None:
         """Calls of objects that frameworks give: engines, accelerators, fabrics."""
@@ -192,10 +208,8 @@ class TensorCalls(GradientCalls):
             surely = frozenset.intersection(*filter(None, map(reach_of, arguments.values())))
             made = replace(made, reach=surely, maybe=made.maybe | (made.reach - surely))
         if not made.plain:
-            reach = made.reach | reach_of(thing)
-            made = replace(made, reach=reach, maybe=made.maybe - reach)
+            made = self._with_own(made, thing, arguments)
         if thing.cls is not None and not made.plain:
-            made = replace(made, reach=made.reach | self.keys_named(thing))
             losses = self._losses_of(thing, arguments, made, node)
             if losses is not None and self.grad_enabled:
                 return losses
@@ -224,6 +238,22 @@ class TensorCalls(GradientCalls):
             built=LABELLED if _labelled(node) and model else "",
         )
         return self._several(thing, arguments, made, node)
+
+    def _with_own(self, made: Thing, thing: Thing, arguments: Arguments) -> Thing:
+        """What a model gives leads to its own parameters, unless these are frozen meanwhile."""
+        own = reach_of(thing)
+        if thing.cls is not None:
+            own |= self.keys_named(thing)
+        if self._is_frozen_for_now(thing):
+            given = NO_KEYS.union(*map(reach_of, arguments.values()))
+            return replace(made, reach=made.reach - own | given, maybe=made.maybe - own - given)
+        reach = made.reach | own
+        return replace(made, reach=reach, maybe=made.maybe - reach)
+
+    def _is_frozen_for_now(self, thing: Thing) -> bool:
+        """Has it no gradients while it is called, and gets them back? Its graph stays without."""
+        frozen = bool(thing.key) and any(within(thing.key, key) for key in self.frozen)
+        return frozen and self.scope.module.says_anywhere(THAWS)
 
     def _losses_of(
         self, thing: Thing, arguments: Arguments, made: Thing, node: ast.Call

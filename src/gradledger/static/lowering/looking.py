@@ -1,0 +1,79 @@
+"""Functions that do nothing to gradients, and are looked into for the sake of what they return."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gradledger.ledger.values import replace
+from gradledger.static.lowering.callees import Callees, length_of
+from gradledger.static.lowering.state import DEEPEST
+from gradledger.static.lowering.values import FunctionDef, Items, Known, Thing, within
+
+LONG = 60
+"""Lines of a function that is too long for that."""
+
+
+def computes_a_loss(function: FunctionDef) -> bool:
+    """Does somebody call it a loss, and is it short?"""
+    name = getattr(function.node, "name", "")
+    return "loss" in name.lower() and length_of(function.node) < LONG
+
+
+class Looking(Callees):
+    """Where the graph of a function's result leads, if nets of several optimizers are around.
+
+    With one optimizer, no doubt is left. With several, a loss that surely reaches a net is another
+    thing than one that may.
+    """
+
+    def quietly(self, ask: Callable[[], Known]) -> Known:
+        """A value, without what happens on the way to it."""
+        outer, self.out = self.out, []
+        try:
+            return ask()
+        finally:
+            self.out = outer
+
+    def depends_on_what_is_called(self, made: Thing) -> bool:
+        """Is it for the function to say whether its result leads to somebody's net?"""
+        if len(self.optimizers) < 2 or not made.maybe:
+            return False
+        inside = tuple(f"{key}." for key in made.maybe)
+        held_by_them = {
+            value.key
+            for name, value in self.store.items()
+            if name.startswith(inside) and isinstance(value, Thing)
+        }
+        return any(map(self._is_trained, made.maybe | held_by_them))
+
+    def looked_into(self, function: FunctionDef, made: Thing, follow: Callable[[], Known]) -> Known:
+        """What was made, leading to the nets that the function is seen to call on the way.
+
+        What it is not seen to lead to is no more than possible.
+        """
+        if len(self.stack) >= DEEPEST or self.is_generator(function):
+            return made
+        if 2 * max(self.statements, self.work // 2) > self.most_statements:
+            return made  # there is enough to do
+        store, inlined, unknown = dict(self.store), self.inlined.copy(), len(self.unknown)
+        value = self.quietly(follow)
+        self.store, self.inlined, self.unknown = store, inlined, self.unknown[:unknown]
+
+        def as_seen(part: Known) -> Known:
+            if not isinstance(part, Thing) or part.plain:
+                return made
+            reach = frozenset(filter(self._is_trained, part.reach))
+            reach |= {key for key in made.reach if not self._is_trained(key)}
+            return replace(made, reach=reach, maybe=(made.maybe | made.reach) - reach)
+
+        if isinstance(value, Items) and not value.names:
+            return Items(tuple(map(as_seen, value.values)))
+        return as_seen(value)
+
+    def _is_trained(self, key: str) -> bool:
+        """Does an optimizer have it, or a part of it?"""
+        return any(
+            within(key, k) or within(k, key)
+            for optimizer in self.optimizers.values()
+            for k in optimizer.keys or ()
+        )
