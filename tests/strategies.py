@@ -33,6 +33,7 @@ from gradledger.ledger.events import (
     Traits,
     Unscale,
     Update,
+    Walk,
     Weight,
 )
 from gradledger.static import (
@@ -87,6 +88,7 @@ def _backward(draw: st.DrawFn) -> Event:
         local=draw(st.booleans()),
         retain_graph=draw(st.booleans()),
         walks=draw(st.frozensets(places, max_size=2)),
+        continues=draw(st.sampled_from([False, False, True])),
     )
 
 
@@ -108,17 +110,23 @@ other_events = st.one_of(
     st.builds(Read, places, some_cells, needed=st.booleans()),
     st.builds(Unscale, places, optimizers, st.just("scaler")),
     st.builds(Update, places, st.just("scaler")),
-    st.builds(Clip, places, some_cells, changes=st.booleans()),
+    st.builds(Clip, places, some_cells, changes=st.booleans(), unit=scalers),
     st.builds(Schedule, places, st.just("scheduler"), optimizers),
     st.builds(Sync, places, some_cells),
     st.builds(Skipped, places, optimizers, st.just("scaler")),
     st.builds(Keep, places, what=st.sampled_from(["loss", "state"])),
     st.builds(Release, places, kept=places),
+    st.builds(Walk, places, walks=st.frozensets(places, max_size=2)),
     st.builds(Batch, places),
-    st.builds(Batch, places),
+    st.builds(Batch, places, cells=some_cells),
     st.builds(Fault, places),
     st.builds(Compare, places, some_cells, equal=st.booleans()),
-    st.builds(EpochEnd, places, restarts=st.sampled_from([True, False, None])),
+    st.builds(
+        EpochEnd,
+        places,
+        restarts=st.sampled_from([True, False, None]),
+        cells=st.one_of(st.none(), some_cells),
+    ),
     st.builds(RunEnd, places, crashed=st.booleans()),
     st.builds(
         Declare,

@@ -158,6 +158,27 @@ CLEAR = "optimizer.zero_grad()"
             "GL401",
         ),
         ("norm_of_scaled_gradients_divided", "() / scaler.get_scale()", "()", "GL401"),
+        ("shared_model_of_workers", "ours._grad = mine", "mine", "GL202"),
+        ("threads_divide_by_hand", "div_(4)", "div_(1)", "GL301"),
+        (
+            "threads_with_loaders_of_their_own",
+            "            optimizer.zero_grad()\n",
+            "",
+            "GL101",
+        ),
+        (
+            "layerwise_optimizers_every_other_pass",
+            "        optimizers[parameter].zero_grad()\n",
+            "",
+            "GL101",
+        ),
+        ("grad_set_by_its_name", 'setattr(parameter, "grad", None)', "pass", "GL101"),
+        (
+            "graph_kept_for_autograd_grad",
+            "(gradient,) = torch.autograd.grad(losses[0], body.weight)",
+            "gradient = losses[0].detach()",
+            "GL703",
+        ),
         ("gradients_cleared_under_another_name", "torch._foreach_zero_", "len", "GL101"),
     ],
 )

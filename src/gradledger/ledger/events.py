@@ -104,6 +104,15 @@ class Backward(Event):
     retain_graph: bool = False
     walks: frozenset[Place] = frozenset()
     """Graphs kept from before that it went through: where each was kept (`Keep`) or retained."""
+    continues: bool = False
+    """More of a pass of which a hook has spent a part already."""
+
+
+class Walk(Event):
+    """Code went through a graph without a deposit (`torch.autograd.grad`)."""
+
+    walks: frozenset[Place] = frozenset()
+    """As in `Backward`."""
 
 
 class Edit(Event):
@@ -218,6 +227,9 @@ class Release(Event):
 class Batch(Event):
     """The loop goes on to other data."""
 
+    cells: CellNames | None = None
+    """What is trained in that loop (None: all), where several are running."""
+
 
 class Fault(Event):
     """An exception broke off an iteration, and the code goes on."""
@@ -238,6 +250,8 @@ class EpochEnd(Event):
     """
 
     restarts: bool | None = None
+    cells: CellNames | None = None
+    """As in `Batch`."""
 
 
 class RunEnd(Event):

@@ -26,6 +26,7 @@ from gradledger.ledger.events import (
     Sync,
     Unscale,
     Update,
+    Walk,
 )
 from gradledger.ledger.page import Account, Kept, Page
 from gradledger.ledger.values import replace
@@ -34,6 +35,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+    from gradledger.ledger.events import CellNames
+    from gradledger.ledger.places import Place
 
     Change = Callable[[Holding], Holding]
     Posting = Callable[[Any, Page], Page]
@@ -90,14 +94,28 @@ def _(event: Backward, page: Page) -> Page:
     for cells, deposit in ((event.cells - event.non_finite, good), (event.non_finite, bad)):
         if cells:
             page = page.touch(cells, _depositing(deposit, event, reached, page))
+    page = _walking(page, event.walks)
+    if event.retain_graph:
+        page = replace(page, retained=page.retained | {event.at})
+    return page
+
+
+@_posts(Walk)
+def _(event: Walk, page: Page) -> Page:
+    return _walking(page, event.walks)
+
+
+def _walking(page: Page, walks: frozenset[Place]) -> Page:
+    """Somebody goes through graphs that were kept there."""
+    if not walks:
+        return page
     kept = tuple(
-        replace(k, walked=True) if k.at in event.walks else k
+        replace(k, walked=True) if k.at in walks else k
         for k in page.kept
-        if not (k.what == "loss" and k.at in event.walks)
+        if not (k.what == "loss" and k.at in walks)
     )
-    retained = page.retained - event.walks | ({event.at} if event.retain_graph else set())
-    rewalked = page.rewalked | page.retained & event.walks
-    return replace(page, kept=kept, retained=retained, rewalked=rewalked)
+    rewalked = page.rewalked | page.retained & walks
+    return replace(page, kept=kept, retained=page.retained - walks, rewalked=rewalked)
 
 
 def _depositing(
@@ -111,7 +129,9 @@ def _depositing(
             batches=0 if any(h.current for h in here) else 1,
             awaits=reached - cell.owners,
             local=event.local,
-            on_foreign=any(h.fresh and h.spent_by for h in cell.holdings),
+            # What was spent while this pass ran was its own.
+            on_foreign=not event.continues
+            and any(h.fresh and h.spent_by for h in cell.holdings),
         )
         held = [replace(h, current=True) if h in here else h for h in cell.holdings]
         filled = cell.mapped([*held, new], page.counting)
@@ -313,7 +333,7 @@ def _(event: Release, page: Page) -> Page:
 
 @_posts(Batch)
 def _(event: Batch, page: Page) -> Page:
-    return _touch_fresh(page, lambda h: replace(h, current=False))
+    return _touch_fresh(page, lambda h: replace(h, current=False), among=event.cells)
 
 
 @_posts(Fault)
@@ -326,16 +346,25 @@ def _(event: Fault, page: Page) -> Page:
 def _(event: EpochEnd, page: Page) -> Page:
     if event.restarts is False:
         return page
-    return _touch_fresh(page, lambda h: replace(h, left_over=True) if h.unspent else h)
+    return _touch_fresh(
+        page, lambda h: replace(h, left_over=True) if h.unspent else h, among=event.cells
+    )
 
 
 def _touch_fresh(
-    page: Page, change: Change, chosen: Callable[[Cell], bool] = lambda cell: True
+    page: Page,
+    change: Change,
+    chosen: Callable[[Cell], bool] = lambda cell: True,
+    *,
+    among: CellNames | None = None,
 ) -> Page:
-    """Change all fresh holdings of the chosen cells."""
+    """Change all fresh holdings of the chosen cells (None: among all)."""
 
     def changed(cell: Cell) -> Cell:
         holdings = (change(h) if h.fresh else h for h in cell.holdings)
         return cell.mapped(holdings, page.counting)
 
-    return page.touch_where(lambda cell: bool(cell.fresh) and chosen(cell), changed)
+    if among is None:
+        return page.touch_where(lambda cell: bool(cell.fresh) and chosen(cell), changed)
+    names = frozenset(n for names, cell in page.among(among) if chosen(cell) for n in names)
+    return page.touch(names, changed) if names else page

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.compiler import is_compiling
 
-from gradledger.ledger.events import NO_CELLS, Backward, CellNames, Clear, Read
+from gradledger.ledger.events import NO_CELLS, Backward, CellNames, Clear, Read, Walk
 from gradledger.ledger.places import Place
 from gradledger.runtime import weights
 from gradledger.runtime.cells import Slots, State
@@ -24,14 +24,14 @@ from gradledger.runtime.patches import Function, Patches
 from gradledger.runtime.replicas import Replicas
 from gradledger.runtime.sites import Site
 from gradledger.runtime.unfailing import survive, unfailing
-from gradledger.runtime.walks import NO_SLOTS, UNWATCHED, Walk, Walks
+from gradledger.runtime.walks import NO_SLOTS, UNWATCHED, Walking, Walks
 from gradledger.runtime.weights import Loss
 
 _GIVEN = (Tensor, list, tuple)
 _OF_TENSORS = Tensor.backward.__code__
 
 
-class Pass(Walk):
+class Pass(Walking):
     """One backward pass, from its call to its end."""
 
     __slots__ = ("create", "loss", "number", "partial", "retain", "site", "told", "walked")
@@ -87,8 +87,10 @@ class Backwards:
 
     def watch(self, patches: Patches) -> None:
         """Audit every backward pass until the patches are closed."""
-        patches.everywhere(torch.autograd, {"backward": self._around})
+        wrappers = {"backward": self._around, "grad": self._around_grad}
+        patches.everywhere(torch.autograd, wrappers)
         self.journal.buried.append(self.cleared)
+        self.journal.buried.append(self.walks.forget)
 
     def _around(self, real: Function) -> Function:
         journal, running = self.journal, self.walks.running
@@ -149,8 +151,26 @@ class Backwards:
             walks.inside(outer, list(tensors(given)))
         else:
             walks.enters(thread)
-            walks.begin(thread, Walk(list(tensors(given)), inputs))
+            walks.begin(thread, Walking(list(tensors(given)), inputs))
         return outer is not None
+
+    def _around_grad(self, real: Function) -> Function:
+        journal = self.journal
+
+        def grad(outputs: Any, *args: Any, **kwargs: Any) -> Any:
+            page = journal.book.page
+            if page.retained - page.rewalked and not (journal.asleep or is_compiling()):
+                self._walks(sys._getframe(1), outputs)
+            return real(outputs, *args, **kwargs)
+
+        return grad
+
+    @unfailing
+    def _walks(self, frame: FrameType, outputs: object) -> None:
+        """Gradients that go nowhere are made of a graph, which may be one that was retained."""
+        walks = self.kept.walked_by(list(tensors(outputs)))
+        if walks:
+            self.journal.post(self.journal.made(Walk, self.journal.arrive(frame), walks))
 
     # Before
 
@@ -186,7 +206,20 @@ class Backwards:
         if roots and (root := roots[0].grad_fn) is not None:
             this.number = self.kept.begin(site, root)
         walks.begin(thread, this)
+        if walks.threaded:
+            self.journal.concerns(walks.reach(this) - walks.elsewhere(), at)
+        if any(self.journal.cells.seen):
+            self._tell_emptied(this)
         return this
+
+    def _tell_emptied(self, this: Pass) -> None:
+        """Tell the clears that nobody saw. What the pass puts there may look just like the old."""
+        journal = self.journal
+        only = this.reach - self.walks.elsewhere() if self.walks.shared and this.reach else None
+        if emptied := journal.cells.emptied(only):
+            self.cleared(emptied)
+            names = frozenset(journal.cells.names[slot] for slot in emptied)
+            journal.post(Clear(this.site.at, names))
 
     def _weigh(self, roots: list[Tensor]) -> Loss:
         loss = weights.read(roots[0])
@@ -257,7 +290,11 @@ class Backwards:
     def _event(self, this: Pass, names: CellNames, bad: CellNames) -> Backward:
         site, loss, local = this.site, this.loss, bool(self.replicas.pending)
         scaler = loss.scaler and loss.scaler.get(self.journal.number)
-        fields = names, loss.weight, scaler, bad, this.partial, local, this.retain, this.walked
+        # Gradients with a graph of their own need this one, too: it is not kept needlessly.
+        retain = this.retain and not this.create
+        fields = (
+            names, loss.weight, scaler, bad, this.partial, local, retain, this.walked, this.told,
+        )  # fmt: skip
         # The same fields as last time are quicker to know again than to look up.
         if fields != site.fields:
             site.fields = fields
@@ -296,9 +333,11 @@ class Backwards:
         if self._bad:
             self._bad.difference_update(slots)
 
-    def stepped(self) -> None:
-        """An optimizer has stepped: windows begin anew."""
+    def stepped(self, slots: Slots) -> None:
+        """An optimizer of these has stepped: windows begin anew."""
         self.kept.windows += 1
+        if self.walks.shared:
+            self.walks.trains(threading.get_ident(), slots)
 
 
 def _keeps(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bool, bool]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -18,6 +20,7 @@ from gradledger.runtime.patches import Patches
 from gradledger.runtime.samples import Sample, edit_between, sample
 from gradledger.runtime.touches import Known, Touch
 from gradledger.runtime.unfailing import unfailing
+from gradledger.runtime.workers import Workers
 
 Done = tuple[str, Place, float | None]
 """What was done, where, and by what factor."""
@@ -48,6 +51,8 @@ class ByHand:
         self.journal.settlers.append(self._settle)
         self.journal.imported.append(self.begin_if_needed)
         self.journal.met.append(self._met)
+        self.journal.concerned.append(self._concerned)
+        self.journal.buried.append(self._forget)
 
     def begin_if_needed(self) -> None:
         """Does some file of the program's mention a `.grad`?"""
@@ -56,9 +61,12 @@ class ByHand:
             return
         self.watching = True
         get_default_nowrap_functions()  # torch remembers the getter that it sees first
-        real: Any = Tensor.grad
-        watched = property(self._getter(real.__get__), self._setter(real.__set__), real.__delete__)
-        self._patches.set(Tensor, "grad", watched)
+        for name in ("grad", "_grad"):
+            real: Any = getattr(Tensor, name)
+            set_ = self._setter(real.__set__)
+            delete = partial(_set_to_none, set_)
+            watched = property(self._getter(real.__get__), set_, delete)
+            self._patches.set(Tensor, name, watched)
 
     # Uses
 
@@ -139,7 +147,7 @@ class ByHand:
             self._keep(slot, grad)
         state = look_at(tensor)
         owned = slot in journal.owned
-        self._touches[slot] = Touch(frame, spot.place, tensor, state, grad, owned)
+        self._touches[slot] = Touch(spot.place, tensor, state, grad, owned)
         journal.unsettled = True
 
     @unfailing
@@ -161,7 +169,8 @@ class ByHand:
         if kind == "change":
             # A gradient may be zero without having been cleared: ask the source.
             text = self.journal.places.source(at.path).text_at(at.line)
-            done = "zero" if "zero" in text and not bool(value.detach().any()) else "assign"
+            cleared = before is not None and "zero" in text and not bool(value.detach().any())
+            done = "zero" if cleared else "assign"
         if done != "same":
             self._note((done, at, factor), slot)
 
@@ -174,6 +183,10 @@ class ByHand:
                 if grad is not None:
                     self._put(slot, grad)
                     self.journal.unsettled = True
+
+    def _forget(self, slots: list[int]) -> None:
+        for slot in slots:
+            self._known.pop(slot, None)
 
     def _put(self, slot: int, grad: Tensor) -> None:
         """The program has put a tensor of its own there."""
@@ -217,24 +230,33 @@ class ByHand:
             self._note(("spend", touch.at, None), slot)
 
     def _settle(self, at: Place) -> None:
+        workers = Workers()
         for slot, touch in list(self._touches.items()):
-            if touch.under_way:
+            if workers.works(touch.thread):
                 self.journal.unsettled = True
             else:
                 self._resolve(slot)
-        if self._known:
-            self._look_behind_names(at)
+        walks = self.backwards.walks
+        if self._known and not walks.threaded and not any(map(workers.works, walks.threads)):
+            self._look_behind_names(list(self._known), at)
+        self.journal.unsettled = self.journal.unsettled or bool(self._known)
         done, self._done = self._done, []
         for (kind, place, factor), names in done:
             self.journal.post(self._event(kind, place, factor, frozenset(names)))
 
-    def _look_behind_names(self, at: Place) -> None:
+    def _concerned(self, slots: Iterable[int], at: Place) -> None:
+        """The program is about to use these gradients: no other thread has them in its hands."""
+        if self._known:
+            self._look_behind_names([slot for slot in slots if slot in self._known], at)
+
+    def _look_behind_names(self, slots: list[int], at: Place) -> None:
         """Tell what was done without a `.grad`: `flat.zero_()`, of which they are views."""
-        cells, busy = self.journal.cells, self.journal.cells.elsewhere()
+        cells = self.journal.cells
         changed: dict[int, tuple[str, float | None]] = {}
-        for slot, known in list(self._known.items()):
-            if slot in busy or slot in self._touches:
+        for slot in slots:
+            if slot in self._touches:
                 continue
+            known = self._known[slot]
             leaf, seen = cells.leaf(slot), cells.seen[slot]
             grad = None if leaf is None else grad_of(leaf)
             if grad is None or id(grad) != known.number:
@@ -252,7 +274,6 @@ class ByHand:
                 kind = "change"
             if kind != "same":
                 self._note((kind, at, factor), slot)
-        self.journal.unsettled = self.journal.unsettled or bool(self._known)
 
     def _holds_fresh(self, slot: int) -> bool:
         groups = self.journal.book.page.among(frozenset({self.journal.cells.names[slot]}))
@@ -281,6 +302,10 @@ class ByHand:
                 names.add(name)
                 return
         self._done.append((done, {name}))
+
+
+def _set_to_none(set_: Any, tensor: Tensor) -> None:
+    set_(tensor, None)
 
 
 def _caller() -> FrameType:

@@ -208,6 +208,18 @@ class Cells:
                 grads[slot], now[slot] = grad_of(leaf), look_at(leaf)
         return grads, now
 
+    def emptied(self, only: Iterable[int] | None) -> Slots:
+        """Those, of all or of some, that held a gradient and do so no more; from now on, none."""
+        seen, refs = self.seen, self._refs
+        found = tuple(
+            slot
+            for slot in (range(len(seen)) if only is None else only)
+            if seen[slot] is not None and ((leaf := refs[slot]()) is None or grad_of(leaf) is None)
+        )
+        for slot in found:
+            seen[slot] = None
+        return found
+
     def see(self, leaves: list[Tensor], slots: Slots) -> None:
         """Look at the gradients of these leaves, which are in these slots."""
         states = [

@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TypeVar
@@ -81,6 +81,8 @@ class Journal:
         """Told when modules were imported."""
         self.met: list[Callable[[list[int]], None]] = []
         """Told of the slots of leaves that are new."""
+        self.concerned: list[Callable[[Iterable[int], Place], None]] = []
+        """Told what a call is about to use, where several threads train."""
         self.owned: set[int] = set()
         """Slots that some optimizer holds."""
         self.buried: list[Callable[[list[int]], None]] = [self.owned.difference_update]
@@ -103,11 +105,12 @@ class Journal:
 
         Who has the frame of its caller at hand gives it: to look from there is quicker.
         """
-        if len(sys.modules) != self._modules:
-            self._modules = len(sys.modules)
-            for notice in self.imported:
-                notice()
         at = self.places.here(frame or sys._getframe(1), outside=outside)
+        if len(sys.modules) != self._modules:
+            with self.entering:
+                self._modules = len(sys.modules)
+                for notice in self.imported:
+                    notice()
         if self.unsettled and not self.thread.work.depth:
             with self.entering:
                 self.settle(at)
@@ -127,6 +130,12 @@ class Journal:
             findings = self.book.post(event)
             for hear in self.heard:
                 hear(event, findings)
+
+    def concerns(self, slots: Iterable[int], at: Place) -> None:
+        """A call is about to use these, and several threads train."""
+        with self.entering:
+            for hear in self.concerned:
+                hear(slots, at)
 
     def made(self, kind: type[E], at: Place, *fields: Any) -> E:
         """The event with these fields; the same one, if it happened before."""

@@ -84,6 +84,11 @@ class Kept:
         site.walked |= frozenset(found)
         return frozenset(found) if site.passes <= 16 else site.walked
 
+    def walked_by(self, roots: list[Tensor]) -> frozenset[Place]:
+        """Which retained graphs somebody goes through from here."""
+        marks = (noted(node, self._retained) for node in nodes(roots))
+        return frozenset(place for places in marks if places for place in places)
+
     def _is_retained(self, node: Node) -> bool:
         marks: dict[Place, int] | None = noted(node, self._retained)
         return marks is not None and min(marks.values()) < self.windows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import weakref
 from collections.abc import Iterator
 from types import CodeType, FrameType
@@ -11,7 +12,7 @@ from typing import Any
 from torch.utils.data import DataLoader
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-from gradledger.ledger.events import Batch, EpochEnd
+from gradledger.ledger.events import NO_CELLS, Batch, CellNames, EpochEnd
 from gradledger.runtime.backwards import Backwards
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.patches import Function, Patches, definers
@@ -92,7 +93,9 @@ class Loaders:
         else:
             going.drawn += 1
         # The same instruction as last time is quicker to know again than to look up.
-        latest = self._latest
+        walks, latest = self._backwards.walks, self._latest
+        if walks.shared or (walks.threads and threading.get_ident() not in walks.threads):
+            latest = None
         if latest is not None and frame.f_code is latest[0] and frame.f_lasti == latest[1]:
             self.journal.post(latest[2])
         else:
@@ -100,18 +103,21 @@ class Loaders:
 
     def _new_event(self, frame: FrameType) -> Batch:
         journal = self.journal
-        event = journal.made(Batch, journal.arrive(frame))
-        if journal.places.is_users(frame.f_code):
+        _, cells = self._training
+        event = journal.made(Batch, journal.arrive(frame), cells)
+        if cells is None and journal.places.is_users(frame.f_code):
             self._latest = frame.f_code, frame.f_lasti, event
         return event
 
     def _begun(self, batches: Iterator[Any]) -> None:
         """The first batch of an iterator: another that had no more to give has ended by now."""
-        for other in [number for number, g in self._going.items() if g.drawn >= g.length]:
-            self._end(self._going.pop(other))
+        thread = threading.get_ident()
+        for other, going in list(self._going.items()):
+            if going.thread == thread and going.drawn >= going.length:
+                self._end(self._going.pop(other))
         if len(self._going) > 100:
             self._going = {n: g for n, g in self._going.items() if g.ref() is not None}
-        self._going[id(batches)] = Going(batches, self._backwards.passes)
+        self._going[id(batches)] = Going(batches, thread, self._training[0])
 
     @unfailing
     def _ended(self, batches: Iterator[Any]) -> None:
@@ -121,15 +127,28 @@ class Loaders:
 
     def _end(self, going: Going) -> None:
         # Who only evaluates on the data, perhaps in the middle of a window, ends no epoch.
-        if self._backwards.passes != going.passes:
-            self.journal.post(self.journal.made(EpochEnd, self.journal.arrive()))
+        passes, cells = self._training
+        if passes != going.passes:
+            self.journal.post(self.journal.made(EpochEnd, self.journal.arrive(), None, cells))
+
+    @property
+    def _training(self) -> tuple[int, CellNames | None]:
+        """The one that this thread has a part in: its passes so far, and its cells (None: all)."""
+        walks = self._backwards.walks
+        reads_ahead = not (threading.get_ident() in walks.threads or self.journal.work.steps)
+        if reads_ahead and walks.threads:
+            # For others, who are with other batches by now: nobody knows with which.
+            return 0, NO_CELLS
+        passes, cells = walks.together
+        return (self._backwards.passes, None) if cells is None else (passes, cells)
 
 
 class Going:
     """An iterator over data that has not ended yet."""
 
-    def __init__(self, batches: Iterator[Any], passes: int) -> None:
+    def __init__(self, batches: Iterator[Any], thread: int, passes: int) -> None:
         self.ref = weakref.ref(batches)
+        self.thread = thread
         self.drawn = 1
         self.passes = passes
         """Backward passes before its first batch."""

@@ -195,6 +195,8 @@ class Optimizers:
         if known.spelled is None:
             self.spell(known, optimizer)
         step = Stepping(known, optimizer, at, work)
+        if self.backwards.walks.threaded:
+            self.journal.concerns(known.slots, at)
         if known.deposits is not self.backwards.latest:
             # Who freezes a parameter, or thaws it, changes what a backward reaches.
             known.deposits = self.backwards.latest
@@ -275,7 +277,7 @@ class Optimizers:
         if fields != known.fields:
             known.fields, known.event = fields, journal.made(Step, *fields)
         journal.post(known.event)
-        self.backwards.stepped()
+        self.backwards.stepped(known.slots)
         for hear in self.stepped:
             hear(step)
 

@@ -11,7 +11,7 @@ from types import CodeType
 End = tuple[int | None, int | None]
 """Line and column where an expression ends: what it is known by in a code object, too."""
 
-_GRAD = re.compile(r"\.grad\b")
+_GRAD = re.compile(r"""\._?grad\b|["']_?grad["']""")
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 

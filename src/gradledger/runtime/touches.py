@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 import threading
-from types import FrameType
 
 from torch import Tensor
 
@@ -16,26 +14,13 @@ from gradledger.runtime.samples import edit_between, sample
 class Touch:
     """Code has taken a gradient into its hands: how things were just before."""
 
-    def __init__(
-        self, frame: FrameType, at: Place, leaf: Tensor, state: State, grad: Tensor, owned: bool
-    ) -> None:
+    def __init__(self, at: Place, leaf: Tensor, state: State, grad: Tensor, owned: bool) -> None:
         self.thread = threading.get_ident()
-        self._frame, self._line = id(frame), frame.f_lineno
         self.at = at
         self.state = state
         self.grad = sample(grad)
         # Only who has no optimizer updates parameters by hand.
         self.value = None if owned else sample(leaf)
-
-    @property
-    def under_way(self) -> bool:
-        """Is another thread still in the statement that took it?"""
-        if self.thread == threading.get_ident():
-            return False
-        frame = sys._current_frames().get(self.thread)
-        while frame is not None and id(frame) != self._frame:
-            frame = frame.f_back
-        return frame is not None and frame.f_lineno == self._line
 
 
 class Known:

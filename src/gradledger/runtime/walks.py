@@ -11,13 +11,14 @@ from collections.abc import Iterable
 
 from torch import Tensor
 
+from gradledger.ledger.events import CellNames
 from gradledger.runtime.cells import Cells
 from gradledger.runtime.graphs import leaves, nodes, tensors
 
 NO_SLOTS: frozenset[int] = frozenset()
 
 
-class Walk:
+class Walking:
     """A pass from its roots."""
 
     __slots__ = ("inputs", "nested", "reach", "roots")
@@ -32,7 +33,7 @@ class Walk:
         """It has made others in its midst (checkpoints) whose graphs nobody has looked at."""
 
 
-UNWATCHED = Walk([])
+UNWATCHED = Walking([])
 """Any pass while nobody watches."""
 UNWATCHED.reach = NO_SLOTS
 
@@ -42,34 +43,77 @@ class Walks:
 
     def __init__(self, cells: Cells) -> None:
         self._cells = cells
-        self.running: dict[int, Walk] = {}
-        self._threads: set[int] = set()
+        self.running: dict[int, Walking] = {}
+        self.threads: set[int] = set()
+        """Those that have made passes."""
         self.shared = False
         """Several threads make passes, or gradients share their memory: what looks as if it had
         changed may have been changed by others, so a pass looks only at what it reaches."""
         cells.elsewhere = self.elsewhere
+        self._trained: dict[int, set[int]] = {}
+        """For each thread the slots that it has worked with, since there are several."""
+        self._passes: dict[int, int] = {}
+        """The passes that each has made since."""
 
     def enters(self, thread: int) -> None:
         """A thread is about to make a pass."""
-        if thread not in self._threads:
-            self._threads.add(thread)
-            self.shared = self.shared or len(self._threads) > 1
+        if thread not in self.threads:
+            self.threads.add(thread)
+            self.shared = self.shared or len(self.threads) > 1
 
-    def begin(self, thread: int, walk: Walk) -> None:
+    def begin(self, thread: int, walk: Walking) -> None:
         """It goes into the pass."""
         self.running[thread] = walk
         if self.shared:
             for each in list(self.running.values()):
                 self.reach(each)
+            self.trains(thread, walk.reach or NO_SLOTS)
+            self._passes[thread] = self._passes.get(thread, 0) + 1
 
-    def inside(self, walk: Walk, roots: list[Tensor]) -> None:
+    # Trainings
+
+    def trains(self, thread: int, slots: Iterable[int]) -> None:
+        """A thread has worked with these."""
+        self._trained.setdefault(thread, set()).update(slots)
+
+    def forget(self, slots: Iterable[int]) -> None:
+        """Others may have these slots next."""
+        for trained in self._trained.values():
+            trained.difference_update(slots)
+
+    @property
+    def threaded(self) -> bool:
+        """Have several threads made passes?"""
+        return len(self.threads) > 1
+
+    @property
+    def together(self) -> tuple[int, CellNames | None]:
+        """How many passes were made for, and what is trained by, this thread and all that work with
+        the same cells; None where there is one training only."""
+        if not self.threaded:
+            return 0, None
+        threads = {threading.get_ident()}
+        slots = set(self._trained.get(threading.get_ident(), ()))
+        before = -1
+        while before != len(threads):
+            before = len(threads)
+            for thread, trained in self._trained.items():
+                if not slots.isdisjoint(trained):
+                    threads.add(thread)
+                    slots |= trained
+        passes = sum(self._passes.get(thread, 0) for thread in threads)
+        return passes, self._cells.names_of(tuple(sorted(slots)))
+
+    # What they reach
+
+    def inside(self, walk: Walking, roots: list[Tensor]) -> None:
         """A pass makes another one in its midst."""
         if walk.reach is None:
             walk.nested = True
         elif walk.inputs is None:
             walk.reach |= self._slots(roots)
 
-    def reach(self, walk: Walk) -> frozenset[int]:
+    def reach(self, walk: Walking) -> frozenset[int]:
         """The slots that it may write to, of the leaves that have been met."""
         if walk.reach is None:
             given = walk.inputs
