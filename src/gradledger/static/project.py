@@ -232,6 +232,20 @@ class Project:
             self._beside[path] = self._parsed(path, data)
         return self._beside[path]
 
+    def knows_no_gradients(self, by: Module, dotted: str) -> bool:
+        """Is it a function of the project, in a file that has not a word about gradients?
+
+        Such files are not followed, and not because nobody knows what is in them.
+        """
+        module, _, name = dotted.rpartition(".")
+        for path in _candidates(by.folder, module, 0, self._roots) if module else ():
+            data = _read(path)
+            self._asked.add(path)
+            if data is not None:
+                said = any(word in data for word in MATTERS)
+                return not said and f"def {name}(".encode() in data
+        return False
+
     def dependencies(self) -> tuple[str, ...]:
         """Files that were asked for since this was last called, whether they were there or not."""
         asked = tuple(sorted(self._asked))

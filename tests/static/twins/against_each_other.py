@@ -152,6 +152,33 @@ TWINS = {
             score.mean().backward()  # wrong only
             ours.step()
         """,
+    "a net that is called by another method than its forward": """
+        class Judge(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = nn.Linear(8, 1)
+                self.other = nn.Linear(8, 1)
+
+            def forward(self, x):
+                return self.line(x), self.other(x)
+
+            def first(self, x):
+                return self.line(x)
+
+        author, critic = nn.Linear(8, 8), Judge()
+        ours = torch.optim.Adam(author.parameters())
+        theirs = torch.optim.Adam(critic.parameters())
+        for x, y in loader:
+            theirs.zero_grad()  # GL204
+            one, other = critic(x)
+            (one - other).mean().backward()
+            theirs.step()
+            loss = critic.first(author(x)).mean()
+            ours.zero_grad()
+            loss.backward(inputs=list(author.parameters()))  # right only
+            loss.backward()  # wrong only
+            ours.step()
+        """,
     "a pool of images hands them out without their graph": """
         from pools import ImagePool
 

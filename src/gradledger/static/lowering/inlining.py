@@ -18,7 +18,7 @@ from gradledger.static.lowering.effects import (
     Spends,
 )
 from gradledger.static.lowering.joining import join
-from gradledger.static.lowering.looking import Looking, computes_a_loss
+from gradledger.static.lowering.looking import Looking
 from gradledger.static.lowering.state import DEEPEST, Scope
 from gradledger.static.lowering.values import (
     NO_KEYS,
@@ -248,7 +248,7 @@ class Inlining(Looking):
                 # Which of them is made of which argument, nobody knows.
                 surely = frozenset.intersection(*filter(None, map(reach_of, values)))
             made = replace(made, reach=surely, maybe=made.maybe | (made.reach - surely))
-        if computes_a_loss(function) and self.depends_on_what_is_called(made):
+        if self.is_worth_a_look(function) and self.depends_on_what_is_called(made):
             return self.looked_into(
                 function, made, lambda: self._followed(function, arguments, node, root=False)
             )

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.callees import Callees, length_of
 from gradledger.static.lowering.state import DEEPEST
-from gradledger.static.lowering.values import FunctionDef, Items, Known, Thing, within
+from gradledger.static.lowering.values import ClassDef, FunctionDef, Items, Known, Thing, within
 
 LONG = 60
 """Lines of a function that is too long for that."""
-
-
-def computes_a_loss(function: FunctionDef) -> bool:
-    """Does somebody call it a loss, and is it short?"""
-    name = getattr(function.node, "name", "")
-    return "loss" in name.lower() and length_of(function.node) < LONG
 
 
 class Looking(Callees):
@@ -33,6 +28,16 @@ class Looking(Callees):
             return ask()
         finally:
             self.out = outer
+
+    def is_worth_a_look(self, function: FunctionDef) -> bool:
+        """Does somebody call it a loss, or is it one more way to call a net; and is it short?"""
+        if length_of(function.node) >= LONG:
+            return False
+        if "loss" in getattr(function.node, "name", "").lower():
+            return True
+        # Of several things that a net gives, some are numbers: the actions that it drew.
+        net = isinstance(function.bound, Thing) and _is_net(function.cls)
+        return net and not self.gives_several(function)
 
     def depends_on_what_is_called(self, made: Thing) -> bool:
         """Is it for the function to say whether its result leads to somebody's net?"""
@@ -77,3 +82,7 @@ class Looking(Callees):
             for optimizer in self.optimizers.values()
             for k in optimizer.keys or ()
         )
+
+
+def _is_net(cls: ClassDef | None) -> bool:
+    return cls is not None and any(ast.unparse(b).endswith("Module") for b in cls.node.bases)

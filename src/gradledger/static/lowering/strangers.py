@@ -78,7 +78,11 @@ class Strangers(Inlining):
                 parts = [key for key in optimizer.keys or () if within(key, owner.key)]
                 if (parts and short in facts.LEARNING) or self.holds(owner.key, optimizer):
                     self.hand_over(optimizer.name, node, f"{short}()")
-        elif facts.is_suspicious(short) and not name.startswith("torch."):
+        elif (
+            facts.is_suspicious(short)
+            and not name.startswith("torch.")
+            and not self.project.knows_no_gradients(self.scope.module, name)
+        ):
             models = NO_KEYS.union(*map(reach_of, arguments.values()))
             for optimizer in self.optimizers.values():
                 if optimizer.keys and models & optimizer.keys and "loss" not in short.lower():
