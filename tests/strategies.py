@@ -120,6 +120,7 @@ other_events = st.one_of(
     st.builds(Batch, places),
     st.builds(Batch, places, cells=some_cells),
     st.builds(Fault, places),
+    st.builds(Fault, places, cells=some_cells),
     st.builds(Compare, places, some_cells, equal=st.booleans()),
     st.builds(
         EpochEnd,

@@ -234,6 +234,9 @@ class Batch(Event):
 class Fault(Event):
     """An exception broke off an iteration, and the code goes on."""
 
+    cells: CellNames | None = None
+    """As in `Batch`."""
+
 
 class Compare(Event):
     """The parameters were compared between ranks."""

@@ -338,8 +338,14 @@ def _(event: Batch, page: Page) -> Page:
 
 @_posts(Fault)
 def _(event: Fault, page: Page) -> Page:
-    page = page.touch_where(lambda cell: True, lambda cell: replace(cell, interrupted_at=event.at))
-    return _touch_fresh(page, lambda h: replace(h, interrupted_at=event.at))
+    def interrupted(cell: Cell) -> Cell:
+        return replace(cell, interrupted_at=event.at)
+
+    hit = frozenset(n for names, _ in page.groups for n in names)
+    if event.cells is not None:
+        hit &= event.cells
+    page = page.touch(hit, interrupted) if hit else page
+    return _touch_fresh(page, lambda h: replace(h, interrupted_at=event.at), among=event.cells)
 
 
 @_posts(EpochEnd)

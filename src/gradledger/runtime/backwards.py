@@ -333,6 +333,17 @@ class Backwards:
         if self._bad:
             self._bad.difference_update(slots)
 
+    @property
+    def training(self) -> tuple[int, CellNames | None]:
+        """What this thread has a part in: the passes for it so far, and its cells (None: all)."""
+        walks = self.walks
+        reads_ahead = not (threading.get_ident() in walks.threads or self.journal.work.steps)
+        if reads_ahead and walks.threads:
+            # For others, who are with other batches by now: nobody knows with which.
+            return 0, NO_CELLS
+        passes, cells = walks.together
+        return (self.passes, None) if cells is None else (passes, cells)
+
     def stepped(self, slots: Slots) -> None:
         """An optimizer of these has stepped: windows begin anew."""
         self.kept.windows += 1

@@ -187,6 +187,7 @@ class ByHand:
     def _forget(self, slots: list[int]) -> None:
         for slot in slots:
             self._known.pop(slot, None)
+            self._touches.pop(slot, None)
 
     def _put(self, slot: int, grad: Tensor) -> None:
         """The program has put a tensor of its own there."""

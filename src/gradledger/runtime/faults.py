@@ -35,10 +35,11 @@ class Faults:
         self._origin: tuple[BaseException | None, Place | None] = (None, None)
         self._training: set[tuple[CodeType, int]] = set()
         """Lines of running frames from which a backward was made."""
-        self._given_up: Place | None = None
-        """An exception was caught; whether it cost this batch its backward, what follows tells."""
-        self._deposits = 0
-        """Backward passes since the latest batch was drawn."""
+        self._given_up: dict[int, Place] = {}
+        """An exception was caught; whether it cost this batch its backward, what follows tells. By
+        thread."""
+        self._passes: dict[int, int] = {}
+        """Backward passes before the latest batch was drawn, by the thread that drew it."""
 
     def watch(self, patches: Patches) -> None:
         """Follow the program until the patches are closed, from when it is needed."""
@@ -92,9 +93,9 @@ class Faults:
             return
         self._origin = (None, None)
         if self._trained_inside(source.tries_round(line), frame.f_code):
-            self.journal.post(Fault(at))
+            self._tell(at)
         else:
-            self._given_up = at
+            self._given_up[threading.get_ident()] = at
 
     def _trained_inside(self, tries: list[ast.stmt], code: CodeType) -> bool:
         """Does one of these blocks make backward passes?"""
@@ -106,23 +107,26 @@ class Faults:
     def _foresee(self, event: Event) -> None:
         match event:
             case Backward():
-                self._deposits += 1
-                self._given_up = None
+                self._given_up.pop(threading.get_ident(), None)
                 for frame in self.journal.places.frames(sys._getframe()):
                     self._training.add((frame.f_code, frame.f_lineno))
             case Clear():
                 # To clear up behind an exception is right, whatever was lost.
                 self._tell_given_up()
             case Batch() | EpochEnd():
-                deposits, self._deposits = self._deposits, 0
-                if deposits:
-                    self._given_up = None
+                thread, (passes, _) = threading.get_ident(), self._backwards.training
+                if passes != self._passes.get(thread):
+                    self._given_up.pop(thread, None)
+                self._passes[thread] = passes
                 self._tell_given_up()
 
     def _tell_given_up(self) -> None:
-        at, self._given_up = self._given_up, None
+        at = self._given_up.pop(threading.get_ident(), None)
         if at is not None:
-            self.journal.post(Fault(at))
+            self._tell(at)
+
+    def _tell(self, at: Place) -> None:
+        self.journal.post(Fault(at, self._backwards.training[1]))
 
 
 # Python has one tracer to a thread, and audits may lie in one another: all share this one.

@@ -12,7 +12,7 @@ from typing import Any
 from torch.utils.data import DataLoader
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-from gradledger.ledger.events import NO_CELLS, Batch, CellNames, EpochEnd
+from gradledger.ledger.events import Batch, EpochEnd
 from gradledger.runtime.backwards import Backwards
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.patches import Function, Patches, definers
@@ -103,7 +103,7 @@ class Loaders:
 
     def _new_event(self, frame: FrameType) -> Batch:
         journal = self.journal
-        _, cells = self._training
+        _, cells = self._backwards.training
         event = journal.made(Batch, journal.arrive(frame), cells)
         if cells is None and journal.places.is_users(frame.f_code):
             self._latest = frame.f_code, frame.f_lasti, event
@@ -117,7 +117,7 @@ class Loaders:
                 self._end(self._going.pop(other))
         if len(self._going) > 100:
             self._going = {n: g for n, g in self._going.items() if g.ref() is not None}
-        self._going[id(batches)] = Going(batches, thread, self._training[0])
+        self._going[id(batches)] = Going(batches, thread, self._backwards.training[0])
 
     @unfailing
     def _ended(self, batches: Iterator[Any]) -> None:
@@ -127,20 +127,9 @@ class Loaders:
 
     def _end(self, going: Going) -> None:
         # Who only evaluates on the data, perhaps in the middle of a window, ends no epoch.
-        passes, cells = self._training
+        passes, cells = self._backwards.training
         if passes != going.passes:
             self.journal.post(self.journal.made(EpochEnd, self.journal.arrive(), None, cells))
-
-    @property
-    def _training(self) -> tuple[int, CellNames | None]:
-        """The one that this thread has a part in: its passes so far, and its cells (None: all)."""
-        walks = self._backwards.walks
-        reads_ahead = not (threading.get_ident() in walks.threads or self.journal.work.steps)
-        if reads_ahead and walks.threads:
-            # For others, who are with other batches by now: nobody knows with which.
-            return 0, NO_CELLS
-        passes, cells = walks.together
-        return (self._backwards.passes, None) if cells is None else (passes, cells)
 
 
 class Going:
