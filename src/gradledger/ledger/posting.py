@@ -130,8 +130,7 @@ def _depositing(
             awaits=reached - cell.owners,
             local=event.local,
             # What was spent while this pass ran was its own.
-            on_foreign=not event.continues
-            and any(h.fresh and h.spent_by for h in cell.holdings),
+            on_foreign=not event.continues and any(h.fresh and h.spent_by for h in cell.holdings),
         )
         held = [replace(h, current=True) if h in here else h for h in cell.holdings]
         filled = cell.mapped([*held, new], page.counting)
