@@ -21,6 +21,11 @@ WASTED = {
 }
 """Right, and yet work for nothing: infos."""
 
+BLAMED = {
+    "shared_model_of_workers.py": "a copy's gradients are taken for the shared model's (GL606)",
+}
+"""Right, and still blamed."""
+
 UNSEEN = {
     "lightning_module_clears_each_batch.py": "Lightning itself makes the deposits that are lost",
     "transformers_callback_clears.py": "the Trainer itself makes the deposits that are lost",
@@ -46,7 +51,19 @@ def test_a_good_example_gives_none(rule: Rule) -> None:
     assert shown(checked(good(rule).path)) == set()
 
 
-@pytest.mark.parametrize("path", programs(RUNTIME / "traps"), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(
+            path,
+            id=path.stem,
+            marks=[pytest.mark.xfail(strict=True, reason=why)]
+            if (why := BLAMED.get(path.name))
+            else [],
+        )
+        for path in programs(RUNTIME / "traps")
+    ],
+)
 def test_correct_code_that_looks_wrong_gives_no_finding(path: Path) -> None:
     assert shown(checked(path)) == WASTED.get(path.name, set())
 

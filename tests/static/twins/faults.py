@@ -91,4 +91,37 @@ TWINS = {
             optimizer.step()  # wrong only, GL902
             optimizer.zero_grad()  # wrong only
         """,
+    "a helper that ends the program": """
+        import logging
+        import sys
+
+        def fatal(err):
+            logging.critical(err)
+            sys.exit(1)
+
+        def main(loader):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            for x, y in loader:
+                try:
+                    F.cross_entropy(net(x), y).backward()
+                except RuntimeError as err:
+                    fatal(err)  # right only
+                    print(err)  # wrong only
+                opt.step()  # GL902
+                opt.zero_grad()
+        """,
+    "an assertion that always fails": """
+        def main(loader):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            for x, y in loader:
+                try:
+                    F.cross_entropy(net(x), y).backward()
+                except RuntimeError as err:
+                    assert False, err  # right only
+                    print(err)  # wrong only
+                opt.step()  # GL902
+                opt.zero_grad()
+        """,
 }

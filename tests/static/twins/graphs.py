@@ -421,4 +421,19 @@ TWINS = {
             meter.update(loss)
             print(meter.sum)
         """,
+    "a state that is detached by a method of all tensors": """
+        from torch.utils._pytree import tree_map
+
+        def main(loader):
+            rnn, out = nn.LSTM(4, 8), nn.Linear(8, 1)
+            opt = torch.optim.Adam([*rnn.parameters(), *out.parameters()])
+            state = None
+            for x, y in loader:
+                opt.zero_grad()
+                o, state = rnn(x, state)  # GL702
+                (out(o) - y).pow(2).mean().backward()
+                opt.step()
+                state = tree_map(torch.Tensor.detach, state)  # right only
+                pass  # wrong only
+        """,
 }

@@ -477,4 +477,119 @@ TWINS = {
                     optimizer.step()
                     optimizer.zero_grad()
         """,
+    "the last round of a range that begins with 1": """
+        def main(loader, args):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            for epoch in range(3):
+                for step in range(1, args.steps + 1):
+                    x, y = next(loader)
+                    (F.cross_entropy(net(x), y) / args.accum).backward()  # GL203
+                    if step % args.accum == 0 or step == args.steps:  # right only
+                    if step % args.accum == 0:  # wrong only
+                        opt.step()
+                        opt.zero_grad()
+        """,
+    "the last slice of the data": """
+        def main(inputs, labels, bs, k=4):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            n = len(inputs)
+            for epoch in range(3):
+                for j, i in enumerate(range(0, n, bs)):
+                    x, y = inputs[i:i + bs], labels[i:i + bs]
+                    (F.cross_entropy(net(x), y, reduction='sum') / (bs * k)).backward()  # GL203
+                    if (j + 1) % k == 0 or i + bs >= n:  # right only
+                    if (j + 1) % k == 0:  # wrong only
+                        opt.step()
+                        opt.zero_grad()
+        """,
+    "the last round of a range that begins with 0, or a later one": """
+        def main(loader, n, k=4):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            for epoch in range(3):
+                for step in range(0, n):
+                    x, y = next(loader)
+                    (F.cross_entropy(net(x), y) / k).backward()  # GL203
+                    if (step + 1) % k == 0 or step + 1 >= n:  # right only
+                    if (step + 1) % k == 0:  # wrong only
+                        opt.step()
+                        opt.zero_grad()
+        """,
+    "a method that says whether this is the last batch": """
+        class Trainer:
+            def __init__(self, net, loader, k):
+                self.net, self.loader, self.k = net, loader, k
+                self.opt = torch.optim.SGD(net.parameters(), 0.1)
+
+            def is_last(self, i):
+                return i == len(self.loader) - 1
+
+            def fit(self):
+                for epoch in range(3):
+                    for i, (x, y) in enumerate(self.loader):
+                        (F.cross_entropy(self.net(x), y) / self.k).backward()  # GL203
+                        if (i + 1) % self.k == 0 or self.is_last(i):  # right only
+                        if (i + 1) % self.k == 0:  # wrong only
+                            self.opt.step()
+                            self.opt.zero_grad()
+
+        def main(loader, k=4):
+            Trainer(nn.Linear(4, 2), loader, k).fit()
+        """,
+    "the batch that is the last of a list": """
+        def main(loader, k=4):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            batches = list(loader)
+            for epoch in range(3):
+                for i, batch in enumerate(batches):
+                    x, y = batch
+                    (F.cross_entropy(net(x), y) / k).backward()  # GL203
+                    if (i + 1) % k == 0 or batch is batches[-1]:  # right only
+                    if (i + 1) % k == 0:  # wrong only
+                        opt.step()
+                        opt.zero_grad()
+        """,
+    "a remainder that is insisted not to be there": """
+        def main(loader, k=4):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            assert not len(loader) % k, 'not whole'  # right only
+            pass  # wrong only
+            for epoch in range(3):
+                for i, (x, y) in enumerate(loader):
+                    (F.cross_entropy(net(x), y) / k).backward()  # GL203
+                    if (i + 1) % k == 0:
+                        opt.step()
+                        opt.zero_grad()
+        """,
+    "a window that is all of the data": """
+        def main(loader):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            accum = len(loader)  # right only
+            accum = 4  # wrong only
+            for epoch in range(3):
+                for i, (x, y) in enumerate(loader):
+                    (F.cross_entropy(net(x), y) / accum).backward()  # GL203
+                    if (i + 1) % accum == 0:
+                        opt.step()
+                        opt.zero_grad()
+        """,
+    "a window that is made smaller until it divides the data": """
+        def main(loader, k=4):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            while len(loader) % k:  # right only
+            while False:  # wrong only
+                k -= 1
+            for epoch in range(3):
+                for i, (x, y) in enumerate(loader):
+                    (F.cross_entropy(net(x), y) / k).backward()  # GL203
+                    if (i + 1) % k == 0:
+                        opt.step()
+                        opt.zero_grad()
+        """,
 }

@@ -257,4 +257,45 @@ TWINS = {
             print(nn.utils.clip_grad_norm_(model.parameters(), float("inf")))  # right only
             print(nn.utils.clip_grad_norm_(model.parameters(), 1.0))  # wrong only, GL501
         """,
+    "a clip behind `and`": """
+        def main(loader, k=4):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            for epoch in range(3):
+                for i, (x, y) in enumerate(loader):
+                    (F.cross_entropy(net(x), y) / k).backward()
+                    last = (i + 1) % k == 0 or i + 1 == len(loader)
+                    last and nn.utils.clip_grad_norm_(net.parameters(), 1.0)  # right only
+                    nn.utils.clip_grad_norm_(net.parameters(), 1.0)  # wrong only, GL502
+                    if last:
+                        opt.step()
+                        opt.zero_grad()
+        """,
+    "a schedule behind `and` that rests in the first epoch": """
+        def main(loader, k=4):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            scheduler = torch.optim.lr_scheduler.StepLR(opt, 1, 0.9)
+            for epoch in range(3):
+                epoch and scheduler.step()  # right only
+                scheduler.step()  # wrong only, GL503
+                for x, y in loader:
+                    opt.zero_grad()
+                    F.cross_entropy(net(x), y).backward()
+                    opt.step()
+        """,
+    "milestones that an option has": """
+        def main(loader, args):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            scheduler = torch.optim.lr_scheduler.ExponentialLR(opt, 0.1)
+            for epoch in range(1, args.epochs + 1):
+                if epoch in args.lr_decay_epochs:  # right only
+                if True:  # wrong only
+                    scheduler.step()  # GL503
+                for x, y in loader:
+                    opt.zero_grad()
+                    F.cross_entropy(net(x), y).backward()
+                    opt.step()
+        """,
 }

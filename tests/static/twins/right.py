@@ -346,6 +346,82 @@ RIGHT = {
                 spender = torch.optim.SGD(net.parameters(), lr=0.1)
                 spender.step()
         """,
+    "a flag that a step puts up and a clear takes down": """
+        class Trainer:
+            def __init__(self, net, accum):
+                self.net, self.accum, self.i = net, accum, 0
+                self.opt = torch.optim.SGD(net.parameters(), 0.1)
+                self.new_window = True
+
+            def train_step(self, x, y):
+                if self.new_window:
+                    self.opt.zero_grad()
+                    self.new_window = False
+                (F.cross_entropy(self.net(x), y) / self.accum).backward()
+                self.i += 1
+                if self.i % self.accum == 0:
+                    self.opt.step()
+                    self.new_window = True
+
+        def main(loader, k=4):
+            trainer = Trainer(nn.Linear(4, 2), k)
+            for epoch in range(3):
+                for x, y in loader:
+                    trainer.train_step(x, y)
+        """,
+    "a flag that says that the last window is spent": """
+        def main(loader, k=4):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            spent = False
+            for epoch in range(3):
+                for i, (x, y) in enumerate(loader):
+                    if spent:
+                        opt.zero_grad()
+                        spent = False
+                    (F.cross_entropy(net(x), y) / k).backward()
+                    if (i + 1) % k == 0 or i + 1 == len(loader):
+                        opt.step()
+                        spent = True
+        """,
+    "a flag that each round sets anew": """
+        def main(loader, k=4):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            stepped = True
+            for epoch in range(3):
+                for i, (x, y) in enumerate(loader):
+                    if stepped:
+                        opt.zero_grad()
+                    (F.cross_entropy(net(x), y) / k).backward()
+                    stepped = (i + 1) % k == 0 or i + 1 == len(loader)
+                    if stepped:
+                        opt.step()
+        """,
+    "a clear behind `and`": """
+        def main(loader, k=4):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            for epoch in range(3):
+                for i, (x, y) in enumerate(loader):
+                    i % k == 0 and opt.zero_grad()
+                    (F.cross_entropy(net(x), y) / k).backward()
+                    if (i + 1) % k == 0 or i + 1 == len(loader):
+                        opt.step()
+        """,
+    "milestones in a list": """
+        def main(loader, k=4):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            scheduler = torch.optim.lr_scheduler.ExponentialLR(opt, 0.1)
+            for epoch in range(90):
+                if epoch in [30, 60, 80]:
+                    scheduler.step()
+                for x, y in loader:
+                    opt.zero_grad()
+                    F.cross_entropy(net(x), y).backward()
+                    opt.step()
+        """,
 }
 
 SEVERAL_NETS = {

@@ -93,4 +93,40 @@ TWINS = {
                 p.grad /= scaler.get_scale()  # right only
             optimizer.step()  # GL402
         """,
+    "an unscale behind `and`": """
+        def main(loader, k=4):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            scaler = torch.amp.GradScaler('cuda')
+            for x, y in loader:
+                with torch.autocast('cuda'):
+                    loss = F.cross_entropy(net(x), y)
+                scaler.scale(loss).backward()
+                scaler.is_enabled() and scaler.unscale_(opt)  # right only
+                scaler.unscale_(opt)  # wrong only
+                scaler.unscale_(opt)  # wrong only, GL405
+                nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+                scaler.step(opt)
+                scaler.update()
+                opt.zero_grad()
+        """,
+    "a norm that a helper takes, in the unit of the loss": """
+        def grad_norm(net):
+            return torch.stack([p.grad.detach().norm() for p in net.parameters()]).norm()  # GL401
+
+        def main(loader, k=4):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            scaler = torch.amp.GradScaler('cuda')
+            for i, (x, y) in enumerate(loader):
+                with torch.autocast('cuda'):
+                    loss = F.cross_entropy(net(x), y)
+                scaler.scale(loss).backward()
+                if i % 50 == 0:
+                    print(grad_norm(net) / scaler.get_scale())  # right only
+                    print(grad_norm(net))  # wrong only
+                scaler.step(opt)
+                scaler.update()
+                opt.zero_grad()
+        """,
 }

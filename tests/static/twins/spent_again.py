@@ -373,4 +373,77 @@ TWINS = {
             criterion(model(x), y).backward()
             optimizer.step()  # GL101
         """,
+    "a flag that is down from the second round on": """
+        def main(loader, k=4):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            first = True
+            for x, y in loader:
+                if not first:
+                    opt.zero_grad()
+                first = False  # right only
+                pass  # wrong only
+                F.cross_entropy(net(x), y).backward()
+                opt.step()  # GL101
+        """,
+    "zeros that are written into a whole gradient": """
+        def main(loader, k=4):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            for x, y in loader:
+                for p in net.parameters():
+                    if p.grad is not None:
+                        p.grad[:] = 0  # right only
+                        pass  # wrong only
+                F.cross_entropy(net(x), y).backward()
+                opt.step()  # GL101
+        """,
+    "zeros that take the place of a gradient's data": """
+        def main(loader, k=4):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            for x, y in loader:
+                for p in net.parameters():
+                    if p.grad is not None:
+                        p.grad.data = torch.zeros_like(p.grad)  # right only
+                        pass  # wrong only
+                F.cross_entropy(net(x), y).backward()
+                opt.step()  # GL101
+        """,
+    "a gradient that is filled by a function": """
+        def main(loader, k=4):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            for x, y in loader:
+                for p in net.parameters():
+                    if p.grad is not None:
+                        nn.init.zeros_(p.grad)  # right only
+                        pass  # wrong only
+                F.cross_entropy(net(x), y).backward()
+                opt.step()  # GL101
+        """,
+    "a gradient that is deleted by its name": """
+        def main(loader, k=4):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            for x, y in loader:
+                for p in net.parameters():
+                    if p.grad is not None:
+                        delattr(p, 'grad')  # right only
+                        pass  # wrong only
+                F.cross_entropy(net(x), y).backward()
+                opt.step()  # GL101
+        """,
+    "gradients that are cleared out of a list": """
+        def main(loader, k=4):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            for x, y in loader:
+                F.cross_entropy(net(x), y).backward()
+                opt.step()  # GL101
+                grads = [p.grad for p in net.parameters() if p.grad is not None]
+                for g in grads:
+                    g.zero_()  # right only
+                    pass  # wrong only
+        """,
 }

@@ -284,4 +284,66 @@ TWINS = {
                 print(p, gradient)
             optimizer.step()  # GL202
         """,
+    "a counter that runs on clears in the first micro-batch of each window": """
+        def main(loader, k=4):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            it = 0
+            for epoch in range(3):
+                for x, y in loader:
+                    it += 1
+                    if it % k == 1:  # right only
+                    if it % k == 2:  # wrong only
+                        opt.zero_grad()  # GL201
+                    (F.cross_entropy(net(x), y) / k).backward()
+                    if it % k == 0:
+                        opt.step()
+        """,
+    "a clear behind the `or` of a step": """
+        def main(loader, k=4):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            for epoch in range(3):
+                for i, (x, y) in enumerate(loader):
+                    (F.cross_entropy(net(x), y) / k).backward()
+                    if (i + 1) % k == 0 or i + 1 == len(loader):
+                        opt.step() or opt.zero_grad()  # right only
+                        opt.zero_grad() or opt.step()  # wrong only, GL201
+        """,
+    "one row of a gradient is set to zero": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.emb = nn.Embedding(100, 8)
+                self.fc = nn.Linear(8, 2)
+
+            def forward(self, x):
+                return self.fc(self.emb(x))
+
+        def main(loader, k=4):
+            net = Net()
+            opt = torch.optim.Adam(net.parameters())
+            for x, y in loader:
+                x = x.argmax(1)
+                opt.zero_grad()
+                F.cross_entropy(net(x), y).backward()
+                net.emb.weight.grad[0].zero_()  # right only
+                opt.zero_grad()  # wrong only, GL201
+                opt.step()
+        """,
+    "all rows of a gradient but one are set to zero": """
+        def main(loader, k=4):
+            emb = nn.Embedding(100, 8)
+            fc = nn.Linear(8, 2).requires_grad_(False)
+            opt = torch.optim.AdamW(emb.parameters(), lr=5e-4)
+            others = torch.arange(100) != 3
+            for x, y in loader:
+                loss = F.cross_entropy(fc(emb(x.argmax(1))), y)
+                loss.backward()
+                grads = emb.weight.grad
+                grads.data[others, :] = grads.data[others, :].fill_(0)  # right only
+                grads.data = grads.data.fill_(0)  # wrong only
+                opt.step()  # GL202
+                opt.zero_grad()
+        """,
 }

@@ -239,4 +239,93 @@ TWINS = {
             out.square().mean().backward()
             of_writer.step()
         """,
+    "a net that is frozen while the graph is made": """
+        def main(buffer):
+            actor, critic = nn.Linear(4, 2), nn.Linear(6, 1)
+            oa, oc = torch.optim.Adam(actor.parameters()), torch.optim.Adam(critic.parameters())
+            for s, a, r in buffer:
+                critic_loss = F.mse_loss(critic(torch.cat([s, a], 1)), r)
+                oc.zero_grad()  # GL204
+                critic_loss.backward()
+                oc.step()
+                critic.requires_grad_(False)  # right only
+                pass  # wrong only
+                actor_loss = -critic(torch.cat([s, actor(s)], 1)).mean()
+                critic.requires_grad_(True)
+                oa.zero_grad()
+                actor_loss.backward()
+                oa.step()
+        """,
+    "a manager that freezes while the graph is made": """
+        class FreezeParameters:
+            def __init__(self, modules):
+                self.params = [p for m in modules for p in m.parameters()]
+
+            def __enter__(self):
+                for p in self.params:
+                    p.requires_grad = False  # right only
+                    p.requires_grad = True  # wrong only
+
+            def __exit__(self, *exc):
+                for p in self.params:
+                    p.requires_grad = True
+
+        def main(buffer):
+            actor, critic = nn.Linear(4, 2), nn.Linear(6, 1)
+            oa, oc = torch.optim.Adam(actor.parameters()), torch.optim.Adam(critic.parameters())
+            for s, a, r in buffer:
+                with FreezeParameters([critic]):
+                    actor_loss = -critic(torch.cat([s, actor(s)], 1)).mean()
+                oa.zero_grad()
+                actor_loss.backward()
+                oa.step()
+                critic_loss = F.mse_loss(critic(torch.cat([s, a], 1)), r)
+                oc.zero_grad()  # GL204
+                critic_loss.backward()
+                oc.step()
+        """,
+    "a manager of its own round no_grad": """
+        import contextlib
+
+        @contextlib.contextmanager
+        def eval_mode(net):
+            net.eval()
+            with torch.no_grad():
+                yield
+            net.train()
+
+        def main(loader):
+            G, D = nn.Linear(8, 4), nn.Linear(4, 1)
+            og, od = torch.optim.Adam(G.parameters()), torch.optim.Adam(D.parameters())
+            for x in loader:
+                z = torch.randn(len(x), 8)
+                with eval_mode(G):  # right only
+                if True:  # wrong only
+                    fake = G(z)
+                od.zero_grad()
+                (D(fake).mean() - D(x).mean()).backward()
+                od.step()
+                og.zero_grad()  # GL204
+                (-D(G(z)).mean()).backward(inputs=list(G.parameters()))
+                og.step()
+        """,
+    "no_grad that a stack enters": """
+        import contextlib
+
+        def main(loader):
+            G, D = nn.Linear(8, 4), nn.Linear(4, 1)
+            og, od = torch.optim.Adam(G.parameters()), torch.optim.Adam(D.parameters())
+            for x in loader:
+                z = torch.randn(len(x), 8)
+                with contextlib.ExitStack() as stack:
+                    stack.enter_context(torch.no_grad())  # right only
+                    pass  # wrong only
+                    fake = G(z)
+                od.zero_grad()
+                (D(fake).mean() - D(x).mean()).backward()
+                od.step()
+                og.zero_grad()  # GL204
+                (-D(G(z)).mean()).backward(inputs=list(G.parameters()))
+                og.step()
+        """,
 }

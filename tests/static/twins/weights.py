@@ -36,4 +36,52 @@ TWINS = {
                 one.step()  # right only
                 one.zero_grad()  # right only
         """,
+    "gradients that are divided out of a list": """
+        k = 4
+
+        def main(loader):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            for step in range(100):
+                opt.zero_grad()
+                for _ in range(k):
+                    x, y = next(loader)
+                    F.cross_entropy(net(x), y).backward()  # GL301
+                grads = [p.grad for p in net.parameters() if p.grad is not None]
+                for g in grads:
+                    g.div_(k)  # right only
+                    pass  # wrong only
+                opt.step()
+        """,
+    "gradients whose data is divided": """
+        k = 4
+
+        def main(loader):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            for step in range(100):
+                opt.zero_grad()
+                for _ in range(k):
+                    x, y = next(loader)
+                    F.cross_entropy(net(x), y).backward()  # GL301
+                for p in net.parameters():
+                    p.grad.data = p.grad.data / k  # right only
+                    pass  # wrong only
+                opt.step()
+        """,
+    "a weight that is given to the backward": """
+        k = 4
+
+        def main(loader):
+            net = nn.Linear(4, 2)
+            opt = torch.optim.SGD(net.parameters(), 0.1)
+            for step in range(100):
+                opt.zero_grad()
+                for _ in range(k):
+                    x, y = next(loader)
+                    loss = F.cross_entropy(net(x), y)
+                    torch.autograd.backward(loss, torch.tensor(1.0 / k))  # right only
+                    torch.autograd.backward(loss)  # wrong only, GL301
+                opt.step()
+        """,
 }

@@ -73,9 +73,16 @@ class Assignments(ByHand):
             self._assign_statement(node.target, self.eval(node.value), node)
 
     def _assign_statement(self, target: ast.expr, value: Known, node: ast.stmt) -> None:
-        if isinstance(target, ast.Attribute) and target.attr == "grad":
+        if isinstance(target, ast.Attribute) and target.attr in ("grad", "_grad"):
             self._set_gradient(target, value, node)
             return
+        match target:
+            case ast.Attribute(attr="data", value=ast.Attribute(attr="grad") as gradient):
+                self._set_gradient(gradient, value, node)
+                return
+            case ast.Subscript(value=whole) if isinstance(held := self.eval(whole), Gradients):
+                self._write_into(held, target, value, node)
+                return
         if isinstance(target, ast.Tuple):
             for part in target.elts:
                 if isinstance(part, ast.Attribute) and part.attr == "grad":
@@ -97,9 +104,9 @@ class Assignments(ByHand):
         if self.loops and isinstance(value, Thing):
             self._renew_optimizers(target)
 
-    def set_by_name(self, node: ast.Call) -> Known:
+    def set_by_name(self, node: ast.Call, value: ast.expr) -> Known:
         """`setattr(parameter, "grad", value)`: the same as to assign it."""
-        owner, name, value = node.args
+        owner, name = node.args[:2]
         given = self.eval(value)
         if isinstance(name, ast.Constant) and isinstance(name.value, str):
             target = ast.Attribute(owner, name.value, ast.Store())

@@ -17,6 +17,7 @@ from gradledger.static.lowering.values import (
     NONE,
     UNKNOWN,
     Constant,
+    Gradients,
     Known,
     Parameters,
     Thing,
@@ -51,6 +52,17 @@ class ByHand(Targets):
                 self.doubted |= OF_ONE_COPY
             self.doubted.add("GL101")  # a view of a buffer is cleared with that, out of sight
             self.emit(Edits(self.at(node), keys, optimizer, leaf, "assign"))
+
+    def _write_into(
+        self, gradients: Gradients, target: ast.Subscript, value: Known, node: ast.stmt
+    ) -> None:
+        """`p.grad[:] = 0` clears; other rows, or other numbers, are a change."""
+        keys, optimizer, leaf = named_by(gradients.of)
+        whole = isinstance(target.slice, ast.Slice) and target.slice.lower is target.slice.upper
+        if whole and not gradients.part and value in (Constant.of(0), Constant.of(0.0)):
+            self.emit(Clears(self.at(node), keys, optimizer, leaf, to_none=False))
+        else:
+            self.emit(Edits(self.at(node), keys, optimizer, leaf, "change"))
 
     def _edit_gradient(self, node: ast.AugAssign) -> None:
         assert isinstance(node.target, ast.Attribute)

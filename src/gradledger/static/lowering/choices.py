@@ -37,6 +37,12 @@ GUARD = Pattern(
     re.IGNORECASE,
 )
 
+OF_FLAGS = frozenset({"GL101", "GL201"})
+"""Rules by which a clear comes too seldom, or too often: flags that go from round to round are not
+followed."""
+
+CLEARS = Pattern(r"zero_grad\(|\.grad\b", words=("zero_grad(", ".grad"))
+
 LEAVING = (ast.Continue, ast.Return, ast.Break, ast.Raise)
 
 
@@ -47,6 +53,8 @@ class Choices(Assignments):
         """`if`."""
         if self._skips_a_beginning(node):
             return
+        if self._asks_for_a_flag(node):
+            self.doubted |= OF_FLAGS
         asked = self.condition(node.test)
         if isinstance(asked, bool):
             self.run(node.body if asked else node.orelse)
@@ -58,6 +66,21 @@ class Choices(Assignments):
             self.partly = False
             return
         self._choose(node, asked)
+
+    def _asks_for_a_flag(self, node: ast.If) -> bool:
+        """`if spent: zero_grad()`, where each round says anew what it leaves to the next."""
+        match node.test:
+            case ast.UnaryOp(ast.Not(), ast.Name(id=flag) | ast.Attribute(attr=flag)):
+                pass
+            case ast.Name(id=flag) | ast.Attribute(attr=flag):
+                pass
+            case _:
+                return False
+        module = self.scope.module
+        if not module.says(CLEARS, node):
+            return False
+        said = re.findall(rf"\b{flag} = *(True|False|[^=\n]*==)", module.source)
+        return len(said) > 1
 
     def _skips_a_beginning(self, node: ast.If) -> bool:
         """`if done < start: continue` ahead of all else: as if these rounds were not there."""
@@ -282,10 +305,10 @@ def _sets_a_flag(statement: ast.AST) -> bool:
 
 
 def _compares_numbers(test: ast.expr) -> bool:
-    """`epoch != 0`, `step < start`: not which kind of thing it is, but when."""
+    """`epoch != 0`, `step < start`, `epoch in (30, 60)`: not of which kind it is, but when."""
     return any(
         isinstance(inner, ast.Compare)
-        and isinstance(inner.ops[0], ast.Eq | ast.NotEq | ast.Lt | ast.LtE | ast.Gt | ast.GtE)
+        and not isinstance(inner.ops[0], ast.Is | ast.IsNot)
         and not any(
             isinstance(side, ast.Constant) and isinstance(side.value, str)
             for side in (inner.left, *inner.comparators)

@@ -62,8 +62,11 @@ class Conditions(Windows):
             case ast.UnaryOp(ast.Not(), operand):
                 return self.condition(operand, not positive)
             case ast.BoolOp(op, values):
-                parts = tuple(self.condition(value, positive) for value in values)
-                return both(parts, isinstance(op, ast.And) == positive)
+                parts = [self.condition(value, positive) for value in values]
+                if isinstance(op, ast.Or) and any(map(_ends_a_window, parts)):
+                    told = zip(parts, values, strict=True)
+                    parts = [self._or_the_last(asked, value, positive) for asked, value in told]
+                return both(tuple(parts), isinstance(op, ast.And) == positive)
             case ast.Compare(left, [op], [right]):
                 return self._compared(left, op, right, positive)
             case ast.Compare(left, ops, rest):
@@ -78,6 +81,22 @@ class Conditions(Windows):
                 return self._called_condition(test, positive)
             case _:
                 return self._truth(self.eval(test), test, positive)
+
+    def _or_the_last(self, asked: Condition, test: ast.expr, positive: bool) -> Condition:
+        """`or step == most`, `or self.is_last(i)`: next to the end of a window, that of the loop.
+
+        A counter that runs on over all epochs tells the end of the last one alone.
+        """
+        if not isinstance(test, ast.Compare | ast.Call) or counts_rounds(asked) or not self.loops:
+            return asked
+        loop, names = self.loops[-1], self._variables(test)
+        counts = [v for v in map(self.store.get, names) if isinstance(v, Count)]
+        if isinstance(asked, bool) or any(not count.loop for count in counts):
+            return asked
+        if not counts and names.isdisjoint(loop.assigned):
+            return asked
+        loop.last = rounds.last_round(loop.id)
+        return Ask(loop.last, positive)
 
     def _truth(self, value: Known, test: ast.expr, positive: bool) -> Condition:
         match value:
@@ -243,3 +262,7 @@ def called_name(node: ast.expr) -> str:
     if isinstance(func, ast.Call):
         return called_name(func)
     return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+
+
+def _ends_a_window(asked: Condition) -> bool:
+    return isinstance(asked, Ask) and rounds.window_of(asked.name or "") is not None

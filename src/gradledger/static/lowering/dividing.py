@@ -63,7 +63,11 @@ def _insisted(tree: ast.Module) -> Iterator[ast.BinOp]:
     """Divisions that have to come out even: the file raises otherwise."""
     for node in ast.walk(tree):
         match node:
-            case ast.Assert(ast.Compare(ast.BinOp(op=ast.Mod()) as division, [ast.Eq()], _)):
+            case (
+                ast.Assert(ast.Compare(ast.BinOp(op=ast.Mod()) as division, [ast.Eq()], _))
+                | ast.Assert(ast.UnaryOp(ast.Not(), ast.BinOp(op=ast.Mod()) as division))
+                | ast.While(ast.BinOp(op=ast.Mod()) as division)
+            ):
                 yield division
             case ast.If(
                 ast.Compare(ast.BinOp(op=ast.Mod()) as division, [ast.NotEq() | ast.Gt()], _)

@@ -74,7 +74,7 @@ class Expressions(Arithmetic):
             case Parameters(), _:
                 return base
             case Gradients(), _:
-                return base
+                return replace(base, part=True)
             case Thing(), Constant(1) if _gives_places(node.value):
                 return PLAIN
             case Thing(), _:

@@ -39,9 +39,7 @@ from gradledger.static.patterns import Pattern
 SCALE_MATTERS_NOT = Pattern(r"get_scale|isfinite|isnan|isinf")
 """Words around a norm that is right in any unit."""
 
-TIMES_THE_SCALE = Pattern(
-    r"[*/] *[\w.]+\.get_scale\(|get_scale\( *\) *\*", words=("get_scale(",)
-)
+TIMES_THE_SCALE = Pattern(r"[*/] *[\w.]+\.get_scale\(|get_scale\( *\) *\*", words=("get_scale(",))
 """Words of code that puts a limit into the unit of scaled gradients, or a norm out of it."""
 
 HUGE = 1e6
@@ -85,7 +83,7 @@ class GradientCalls(Stepping):
         first = arguments.get(0, "")
         if name == "zero_" or (name == "fill_" and first in (Constant.of(0), Constant.of(0.0))):
             needed = self._surely_made(keys)
-            if self.partly:
+            if self.partly or gradients.part:
                 self.emit(Edits(at, keys, optimizer, leaf, "change"))
                 return gradients
             self.emit(Clears(at, keys, optimizer, leaf, to_none=False, needed=needed))
@@ -105,6 +103,7 @@ class GradientCalls(Stepping):
             return gradients
         else:
             if name == "norm" and not self._whatever_the_scale(node):
+                self._doubt_units()
                 self.emit(Clips(at, keys, optimizer, leaf, changes=False))
             self.emit(Reads(at, keys, optimizer, leaf, needed=self._surely_made(keys)))
             return PLAIN
@@ -113,6 +112,11 @@ class GradientCalls(Stepping):
     def _whatever_the_scale(self, node: ast.AST) -> bool:
         """Is it divided by the scale, or asked only whether it is finite?"""
         return bool(SCALE_MATTERS_NOT.search(self.scope.module.text(node)))
+
+    def _doubt_units(self) -> None:
+        """Where the file puts things into the unit of scaled gradients, nobody knows which."""
+        if self.scope.module.says_anywhere(TIMES_THE_SCALE):
+            self.doubted.add("GL401")
 
     def _surely_made(self, keys: frozenset[str]) -> bool:
         """Does the code make all of these itself, and not ask whether they have a gradient?"""
@@ -141,8 +145,7 @@ class GradientCalls(Stepping):
 
     def _clip(self, arguments: Arguments, node: ast.Call) -> None:
         changes = not self._only_measures(arguments, node)
-        if self.scope.module.says_anywhere(TIMES_THE_SCALE):
-            self.doubted.add("GL401")
+        self._doubt_units()
         for value in arguments.positional[:2]:
             if isinstance(value, Parameters) and value.of and not value.keys:
                 self.emit(Clips(self.at(node), optimizer=min(value.of), changes=changes))

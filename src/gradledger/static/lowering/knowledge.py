@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from gradledger.static.lowering.values import ClassDef, Known
 
 Callee = tuple[int, int]
@@ -28,6 +30,8 @@ class Knowledge:
         self.several: dict[int, bool] = {}
         self.settings: dict[int, dict[str, set[object]]] = {}
         """By module, the names of sizes that its data is a multiple of."""
+        self.branches: dict[int, ast.If] = {}
+        """For statements like `amp and scaler.update()`, the `if` that they stand for."""
         self.impure: dict[int, bool] = {}
         """Whether there are calls in an expression."""
         self.only_called: dict[int, frozenset[str]] = {}

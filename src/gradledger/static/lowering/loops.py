@@ -21,6 +21,7 @@ from gradledger.static.lowering.values import (
     UNKNOWN,
     Constant,
     Count,
+    Gradients,
     Items,
     Known,
     Parameters,
@@ -57,7 +58,7 @@ class Loops(Rounds):
             return
         if self._over_optimizers(node, items):
             return
-        if self._over_gradients(node, items):
+        if isinstance(items, Gradients) or self._over_gradients(node, items):
             self.assign(node.target, items)
             self._once(node.body)
             return
@@ -229,7 +230,7 @@ class Loops(Rounds):
         match value:
             case Items():
                 return Items(tuple(Constant.of(n) for n in value.names)) if value.names else value
-            case Parameters():
+            case Parameters() | Gradients():
                 return value
             case Thing():
                 if value.kept or (value.reach and value.sure):

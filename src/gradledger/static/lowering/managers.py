@@ -23,6 +23,8 @@ from gradledger.static.lowering.values import (
 )
 from gradledger.static.program import Leave
 
+NO_GRAD = frozenset({"no_grad", "inference_mode"})
+
 
 class Halves(NamedTuple):
     """A generator that yields once, cut there."""
@@ -52,7 +54,7 @@ class Managers(Choices):
     def _enter_manager(self, item: ast.withitem, after: list[Callable[[], None]]) -> None:
         manager = item.context_expr
         name, call = self._name_of(manager), manager if isinstance(manager, ast.Call) else None
-        if name in ("no_grad", "inference_mode"):
+        if name in NO_GRAD:
             self.grad_enabled = False
             return
         if name == "autocast":
@@ -87,6 +89,8 @@ class Managers(Choices):
         if name == "accumulate" and call:
             self.accumulate(call)
             return
+        if call and self._switches_off(call):
+            self.grad_enabled = False
         if call and (made := self._written_as_generator(call)):
             value = self._enter_generator(made, call, after)
         else:
@@ -123,6 +127,18 @@ class Managers(Choices):
 
         after.append(exit_it)
         return value if entered == NONE else entered
+
+    def _switches_off(self, call: ast.Call) -> bool:
+        """Is it a function of the project's own that yields inside of `no_grad()`?"""
+        made = self.eval_quietly(call.func)
+        if not isinstance(made, FunctionDef) or "yield" not in made.module.text(made.node):
+            return False
+        return any(
+            isinstance(block, ast.With)
+            and any(called_name(item.context_expr) in NO_GRAD for item in block.items)
+            and any(isinstance(inner, ast.Yield) for inner in ast.walk(block))
+            for block in ast.walk(made.node)
+        )
 
     def _written_as_generator(self, call: ast.Call) -> tuple[FunctionDef, Halves] | None:
         """A function under `@contextmanager` that does things to gradients."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from gradledger.ledger.events import Weight
+from gradledger.ledger.events import UNKNOWN_WEIGHT, Weight
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts, sizes
 from gradledger.static.lowering.callees import cuts
@@ -94,6 +94,10 @@ class OutsideCalls(TensorCalls):
             return function
         if name.startswith("_foreach_") and node.args:
             return self._foreach(name, node)
+        if name.endswith("_") and node.args:
+            held = self.eval(node.args[0]) if isinstance(node.args[0], ast.Attribute) else None
+            if isinstance(held, Gradients):  # `nn.init.zeros_(p.grad)`
+                return self._of_gradients(held, "zero_" if name == "zeros_" else name, node)
         if dotted in ("builtins.dict", "builtins.len"):
             made = self._collected(name, node)
             if made is not None:
@@ -101,7 +105,9 @@ class OutsideCalls(TensorCalls):
         if dotted == "builtins.getattr" and len(node.args) >= 2:
             return self._by_name(node)
         if dotted == "builtins.setattr" and len(node.args) == 3:
-            return self.set_by_name(node)
+            return self.set_by_name(node, node.args[2])
+        if dotted == "builtins.delattr" and len(node.args) == 2:
+            return self.set_by_name(node, ast.copy_location(ast.Constant(None), node))
         if name == "import_module" and node.args and isinstance(node.args[0], ast.Constant):
             return External(str(node.args[0].value))
         return self._called_with(self.arguments(node), dotted, name, node)
@@ -110,6 +116,8 @@ class OutsideCalls(TensorCalls):
         self.doubted |= {r for f, r in facts.SPEAKS_AGAINST.items() if name.startswith(f)}
         if any(isinstance(value, FunctionDef) and cuts(value) for value in arguments.values()):
             return PLAIN  # `tree_map(lambda t: t.detach(), states)`
+        if any(isinstance(v, External) and _detaches(v) for v in arguments.values()):
+            return PLAIN  # `tree_map(torch.Tensor.detach, states)`
         made = self._made_outside(dotted, name, arguments, node)
         if made is not None:
             return made
@@ -160,7 +168,7 @@ class OutsideCalls(TensorCalls):
             return Thing(built=dotted, reach=first.keys or NO_KEYS)
         return replace(made, built=dotted) if not made.plain else Thing(built=dotted)
 
-    def set_by_name(self, node: ast.Call) -> Known:
+    def set_by_name(self, node: ast.Call, value: ast.expr) -> Known:
         """`setattr(parameter, "grad", value)`: the same as to assign it."""
         raise NotImplementedError
 
@@ -231,7 +239,10 @@ class OutsideCalls(TensorCalls):
         if dotted.endswith("distributed.autograd.backward"):
             return PLAIN  # into a context that begins empty, and into no cell
         if dotted.endswith("autograd.backward"):
-            self.deposit(first or UNKNOWN, node, Arguments((), arguments.named))
+            loss = first or UNKNOWN
+            if len(node.args) > 1 and isinstance(loss, Thing):
+                loss = replace(loss, weight=UNKNOWN_WEIGHT)  # `backward(loss, torch.tensor(1 / n))`
+            self.deposit(loss, node, Arguments((), arguments.named))
             return PLAIN
         if dotted.endswith("autograd.grad"):
             return replace(self.computed(*arguments.values()), sure=False)
@@ -325,3 +336,8 @@ def _is_layer(cls: ClassDef) -> bool:
 
 def _requires_grad(arguments: Arguments) -> bool:
     return arguments.named.get("requires_grad") == Constant.of(True)
+
+
+def _detaches(function: External) -> bool:
+    """`torch.Tensor.detach`, given to somebody who calls it."""
+    return ".Tensor." in function.dotted and facts.last(function.dotted) in facts.DETACHING

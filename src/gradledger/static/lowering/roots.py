@@ -45,8 +45,10 @@ def is_torch(text: str) -> bool:
     return "zero_grad(" in text and not OTHERS.search(text)
 
 
-MAKES = Pattern(r"ptim|\.fit\(", words=("ptim", ".fit("))
-"""Words of code that makes what deposits or spends."""
+MAKES = Pattern(
+    r"ptim|\.fit\(|DataLoader\(|randn?\(", words=("ptim", ".fit(", "DataLoader(", "rand")
+)
+"""Words of code that makes what deposits or spends, or data of which the size is known."""
 
 THE_SCRIPT = "the script"
 

@@ -6,6 +6,7 @@ import ast
 
 from gradledger.static.lowering.conditions import called_name
 from gradledger.static.lowering.loops import Loops
+from gradledger.static.lowering.managers import NO_GRAD
 from gradledger.static.lowering.values import (
     FunctionDef,
 )
@@ -48,14 +49,50 @@ class Statements(Loops):
 
     def expression(self, node: ast.Expr) -> None:
         """A call, mostly."""
+        if isinstance(node.value, ast.BoolOp):
+            self.branching(self._as_branch(node, node.value))
+            return
         self.eval(node.value)
         if not isinstance(node.value, ast.Call):
             return
-        if ast.unparse(node.value.func) in EXITS:
+        if ast.unparse(node.value.func) in EXITS or self._ends_the_program(node.value.func):
             self.out.append(Leave("exit"))
+        # Both until the end of this block.
         match called_name(node.value), node.value.args:
             case "set_grad_enabled", [ast.Constant(value=bool(enabled))]:
-                self.grad_enabled = enabled  # until the end of this block
+                self.grad_enabled = enabled
+            case "enter_context", [ast.Call() as manager]:
+                self.grad_enabled &= called_name(manager) not in NO_GRAD
+
+    def _as_branch(self, node: ast.Expr, value: ast.BoolOp) -> ast.If:
+        """`amp and scaler.update()`: the same as with `if`."""
+        branch = self.known.branches.get(id(node))
+        if branch is None:
+            *tests, last = value.values
+            test = tests[0] if len(tests) == 1 else ast.BoolOp(value.op, tests)
+            if isinstance(value.op, ast.Or):
+                test = ast.UnaryOp(ast.Not(), test)
+            branch = ast.If(test, [ast.Expr(last)], [])
+            for made in (branch, branch.body[0], test):
+                ast.copy_location(made, node)
+            self.known.branches[id(node)] = branch
+        return branch
+
+    def _ends_the_program(self, function: ast.expr) -> bool:
+        """Is it a function of the project's own that ends in an exit, or raises?"""
+        called = self.eval(function) if isinstance(function, ast.Name) else None
+        body = getattr(called.node, "body", []) if isinstance(called, FunctionDef) else []
+        match body[-1] if isinstance(body, list) and body else None:
+            case ast.Raise():
+                return True
+            case ast.Expr(value=ast.Call(func=last)):
+                return ast.unparse(last) in EXITS
+        return False
+
+    def insisting(self, node: ast.Assert) -> None:
+        """`assert False` is as good as `raise`."""
+        if isinstance(node.test, ast.Constant) and not node.test.value:
+            self.out.append(Leave("raise"))
 
     def defining(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         """`def`: a closure of what is around it."""
@@ -81,6 +118,7 @@ _WALK: dict[type[ast.stmt], Callable[[Any, Any], None]] = {
     ast.Match: Statements.matching,
     ast.Return: Statements.returning,
     ast.Raise: Statements.raising,
+    ast.Assert: Statements.insisting,
     ast.Break: Statements.breaking,
     ast.Continue: Statements.continuing,
     ast.FunctionDef: Statements.defining,

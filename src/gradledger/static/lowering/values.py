@@ -117,6 +117,8 @@ class Gradients(Value):
     """The `.grad` of parameters."""
 
     of: Parameters
+    part: bool = False
+    """Some rows of it, or of one of them."""
 
 
 class Optimizer(Value):

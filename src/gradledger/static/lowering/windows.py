@@ -21,6 +21,8 @@ from gradledger.static.lowering.values import (
 )
 from gradledger.static.project import Import, Module
 
+ONE = Constant.of(1)
+
 
 class Windows(Calls):
     """`(i + 1) % n == 0`, `pending == n`, `i == 0`, `i + 1 == len(loader)`."""
@@ -47,8 +49,8 @@ class Windows(Calls):
         if loop is None:
             return None
         size_text = self._text(size, left.right)
-        if isinstance(size, Count):
-            self.varying.add(size_text)
+        if isinstance(size, Count) or size == LENGTH:  # one that is all of the data is always full
+            self.varying.add(rounds.size_of(size_text))
         known = 0
         if isinstance(size, Constant) and isinstance(size.value, int):
             known = size.value
@@ -57,8 +59,9 @@ class Windows(Calls):
             group = rounds.running_window(self._text(counter, node), size_text)
             starts, ends = rounds.starts(group), rounds.ends(group)
             loop.windows[group] = starts, ends, known
-            # Who asks for the next number, too, asks here for the first micro-batch.
-            asks_for_first = not is_next and self._asks_for_next(node)
+            # Who asks for the next number, too, asks here for the first micro-batch; and so does
+            # who asks for the 1 behind each 0.
+            asks_for_first = not is_next and (right == ONE or self._asks_for_next(node))
             return Ask(starts if asks_for_first else ends, positive)
         group = rounds.own_window(counter.loop, size_text)
         starts, ends = rounds.starts(group), rounds.ends(group)
