@@ -126,7 +126,8 @@ class Faults:
             self._tell(at)
 
     def _tell(self, at: Place) -> None:
-        self.journal.post(Fault(at, self._backwards.training[1]))
+        with self.journal.entering:
+            self.journal.post(Fault(at, self._backwards.training[1]))
 
 
 # Python has one tracer to a thread, and audits may lie in one another: all share this one.

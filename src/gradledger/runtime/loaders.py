@@ -61,7 +61,8 @@ class Loaders:
                 work.fetching = depth
             if not depth:
                 try:
-                    self._drawn(batches, sys._getframe(1))
+                    with journal.entering:  # whose batch it is, a pass elsewhere may change
+                        self._drawn(batches, sys._getframe(1))
                 except Exception as error:
                     survive(journal, error)
             return batch
@@ -123,7 +124,8 @@ class Loaders:
     def _ended(self, batches: Iterator[Any]) -> None:
         going = self._going.pop(id(batches), None)
         if going is not None and going.ref() is batches:
-            self._end(going)
+            with self.journal.entering:
+                self._end(going)
 
     def _end(self, going: Going) -> None:
         # Who only evaluates on the data, perhaps in the middle of a window, ends no epoch.
