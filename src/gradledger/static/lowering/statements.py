@@ -55,8 +55,8 @@ class Statements(Loops):
         self.eval(node.value)
         if not isinstance(node.value, ast.Call):
             return
-        if ast.unparse(node.value.func) in EXITS or self._ends_the_program(node.value.func):
-            self.out.append(Leave("exit"))
+        if (left := self._leaves(node.value.func)) is not None:
+            self.out.append(left)
         # Both until the end of this block.
         match called_name(node.value), node.value.args:
             case "set_grad_enabled", [ast.Constant(value=bool(enabled))]:
@@ -78,16 +78,18 @@ class Statements(Loops):
             self.known.branches[id(node)] = branch
         return branch
 
-    def _ends_the_program(self, function: ast.expr) -> bool:
-        """Is it a function of the project's own that ends in an exit, or raises?"""
+    def _leaves(self, function: ast.expr) -> Leave | None:
+        """`sys.exit`, or a function of the project's own that ends so, or raises."""
+        if ast.unparse(function) in EXITS:
+            return Leave("exit")
         called = self.eval(function) if isinstance(function, ast.Name) else None
         body = getattr(called.node, "body", []) if isinstance(called, FunctionDef) else []
         match body[-1] if isinstance(body, list) and body else None:
             case ast.Raise():
-                return True
-            case ast.Expr(value=ast.Call(func=last)):
-                return ast.unparse(last) in EXITS
-        return False
+                return Leave("raise")
+            case ast.Expr(value=ast.Call(func=last)) if ast.unparse(last) in EXITS:
+                return Leave("exit")
+        return None
 
     def insisting(self, node: ast.Assert) -> None:
         """`assert False` is as good as `raise`."""
