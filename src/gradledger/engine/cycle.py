@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import Protocol
+from typing import NoReturn, Protocol, TypeAlias
 from weakref import ref
 
 import torch
@@ -16,7 +16,7 @@ from gradledger.engine.company import Company
 from gradledger.engine.interrupts import HeldBack
 from gradledger.engine.losses import advise
 from gradledger.engine.options import Options
-from gradledger.engine.ownership import Ownership, first_holding
+from gradledger.engine.ownership import Ownership
 from gradledger.engine.packing import Packing
 from gradledger.engine.places import outside
 from gradledger.engine.ranks.meetings import Meetings
@@ -27,10 +27,13 @@ from gradledger.engine.sums import Sums
 from gradledger.engine.telling import Telling
 from gradledger.engine.together import meet, with_ranks
 from gradledger.engine.unweighed import Unweighed
-from gradledger.engine.walks import walk
+from gradledger.engine.walks import collect, walk
 from gradledger.engine.window import MicroBatch, Window
 from gradledger.errors import LossError, MisuseError, NonFiniteGradient, StepperWarning
 from gradledger.ledger.announcing import listeners
+
+Collected: TypeAlias = tuple[Sequence[Tensor], Sequence[Tensor | None]]
+"""Parameters, and what a walk brought for each of them."""
 
 
 class Closures(Protocol):
@@ -190,29 +193,46 @@ class Cycle:
         assert self.turn is not None
         return self.turn
 
-    def walk_back(self, loss: Tensor, *, retain_graph: bool = False) -> None:
-        """One backward, into the owner's cells and nowhere else. If it fails, they are empty."""
+    def walk_back(
+        self, loss: Tensor, *, retain_graph: bool = False, more: bool = False
+    ) -> Collected | None:
+        """One backward, for the owner's cells and no others. If it fails, they are empty.
+
+        What it brings is in the cells, or it is returned. `more`: there will be something to add.
+        """
         inputs = self.ready(loss)
+        gradients = None
         try:
+            scaled = loss if self.scaling.scaler is None else self.scaling.apply(loss)
             if self.meetings is not None:
-                scaled = (self.scaling.apply(loss),)
-                self.meetings.walk_apart(scaled, inputs, retain=retain_graph)
+                self.meetings.walk_apart((scaled,), list(inputs), retain=retain_graph)
             else:
-                walk(self.scaling.apply(loss), inputs, retain_graph=retain_graph)
+                if not more and self._can_collect():
+                    gradients = collect(scaled, inputs, retain_graph=retain_graph)
+                if gradients is None:
+                    walk(scaled, inputs, retain_graph=retain_graph)
         except BaseException as error:
             self.ownership.clear()
             advise(error)
             raise
-        self.remember(loss)
+        self._last_loss = ref(loss)
         if listeners:
             self.telling.walked_back(retain_graph=retain_graph)
+        return None if gradients is None else (inputs, gradients)
+
+    def _can_collect(self) -> bool:
+        """Whether gradients may go past the cells. Those of an earlier loss wait in them."""
+        turn = self.turn
+        if turn is not None and turn.pending:
+            return False
+        return self.packing.cells.can_be_passed(begun=self.window.deposits > 0)
 
     @property
     def meets(self) -> bool:
         """Whether the micro-batch that goes on now is deposited together with other ranks."""
         return self.meetings is not None and self.meetings.everywhere(self.window.begun)
 
-    def ready(self, loss: Tensor) -> list[Tensor]:
+    def ready(self, loss: Tensor) -> tuple[Tensor, ...]:
         """What a loss may deposit into; raises if something stands against it."""
         if self._last_loss is not None and self._last_loss() is loss:
             raise MisuseError(
@@ -221,13 +241,14 @@ class Cycle:
             )
         if self.ownership.changed():
             self.sums.settle_all()
-        inputs = self.ownership.trainable
-        if self.turn is None or not self.turn.pending:
-            self._check_cells_are_empty(inputs)
-        if not inputs:
+        cells = self.packing.cells
+        cells.look()
+        if cells.holder is not None and (self.turn is None or not self.turn.pending):
+            self._tell_whose_gradient(cells.holder)
+        if not cells.inputs:
             raise LossError("every parameter of the optimizer is frozen: nothing can be trained.")
         self.device = loss.device
-        return inputs
+        return cells.inputs
 
     def remember(self, loss: Tensor) -> None:
         """It has walked back: a second time would be once too often."""
@@ -242,18 +263,24 @@ class Cycle:
             self.meetings.arrange(self.window.begun + 1)
         return updated
 
-    def deposit(self, loss: Tensor, items: float | None) -> None:
-        """Moves what the cells hold into the window."""
+    def deposit(
+        self, loss: Tensor, items: float | None, collected: Collected | None = None
+    ) -> None:
+        """Moves what was collected, or else what the cells hold, into the window."""
         window = self.window
         amount = 1.0 if items is None else items
         if items is None:
             self.unweighed.compare(self.turn, window)
-        if listeners:
-            got = [p for p in self.ownership.parameters() if p.grad is not None]
-            self.telling.deposited(got, items)
         try:
+            cells = self.packing.cells
+            parameters, gradients = collected or (cells.all, cells.take())
+            if listeners:
+                pairs = zip(parameters, gradients, strict=True)
+                self.telling.deposited([p for p, grad in pairs if grad is not None], items)
             weight = window.weigh(amount) * self.scaling.correction(self.device)
-            found = self.sums.add(weight, widen=window.size > 1)
+            found = self.sums.add(
+                parameters, gradients, weight, widen=window.size > 1, keep=collected is None
+            )
             if found:
                 window.losses.append((window.begun - 1, loss.detach()))
                 window.add(amount)
@@ -280,20 +307,18 @@ class Cycle:
     def _check_nobody_else_deposited(self, turn: MicroBatch) -> None:
         """A micro-batch without a loss of its own, and gradients in the cells: an old habit."""
         if not (turn.pending or turn.torn):
-            try:
-                self._check_cells_are_empty(self.ownership.trainable)
-            except MisuseError:
+            cells = self.packing.cells
+            cells.look()
+            if cells.holder is not None:
                 self.ownership.clear()
-                raise
+                self._tell_whose_gradient(cells.holder)
 
-    def _check_cells_are_empty(self, parameters: Sequence[Tensor]) -> None:
-        holder = first_holding(parameters)
-        if holder is not None:
-            raise MisuseError(
-                f"{self.ownership.names()[id(holder)]} holds a gradient that did not come through "
-                "this Stepper. If its loss is meant to count, call stepper.backward(loss) in place "
-                "of loss.backward(); if not, clear it with optimizer.zero_grad()."
-            )
+    def _tell_whose_gradient(self, holder: Tensor) -> NoReturn:
+        raise MisuseError(
+            f"{self.ownership.names()[id(holder)]} holds a gradient that did not come through "
+            "this Stepper. If its loss is meant to count, call stepper.backward(loss) in place "
+            "of loss.backward(); if not, clear it with optimizer.zero_grad()."
+        )
 
     # The end of a window ----------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 import torch
 from torch import Tensor, optim
 
-from gradledger.engine.cycle import Cycle
+from gradledger.engine.cycle import Collected, Cycle
 from gradledger.engine.losses import Items, check_loss, count
 from gradledger.engine.places import outside
 from gradledger.engine.trees import rows, split
@@ -69,8 +69,8 @@ class Evaluation:
     ) -> tuple[Tensor, float | None] | None:
         """One forward and backward; None where memory ran out, and a smaller piece may do."""
         try:
-            loss, items = self._evaluate(piece, loss_fn, items)
-            self._cycle.deposit(loss, items)
+            loss, items, collected = self._evaluate(piece, loss_fn, items)
+            self._cycle.deposit(loss, items, collected)
         except Exception as error:
             if not ran_out_of_memory(error):
                 raise
@@ -101,7 +101,7 @@ class Evaluation:
 
     def _evaluate(
         self, piece: Batch, loss_fn: LossFn[Batch], items: float | None
-    ) -> tuple[Tensor, float | None]:
+    ) -> tuple[Tensor, float | None, Collected | None]:
         answer = loss_fn(piece)
         if isinstance(answer, tuple):
             answer, counted = answer
@@ -110,8 +110,7 @@ class Evaluation:
             items = rows(piece)
         check_loss(answer)
         self._cycle.check_items(items)
-        self._cycle.walk_back(answer)
-        return answer, items
+        return answer, items, self._cycle.walk_back(answer)
 
     # Optimizers that evaluate -----------------------------------------------------------------
 
@@ -138,9 +137,9 @@ class Evaluation:
         cycle.sums.forget()
         cycle.window.empty()
         for piece, loss_fn, items in self._kept:
-            loss, _ = self._evaluate(piece, loss_fn, items)
+            loss, _, collected = self._evaluate(piece, loss_fn, items)
             cycle.telling.forget()  # the optimizer's own business, as its line search is
-            cycle.deposit(loss, items)
+            cycle.deposit(loss, items, collected)
         cycle.spending.present()
 
     def forget(self) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import repeat
-from operator import attrgetter, is_, is_not
+from operator import attrgetter, is_
 from typing import Any
 
 from torch import Tensor, nn
@@ -14,7 +13,6 @@ Group = dict[str, Any]
 
 # Asked of every parameter in every micro-batch: without a frame of Python's for each.
 gradient_of = attrgetter("grad")
-_trainable = attrgetter("requires_grad")
 
 
 class Ownership:
@@ -55,11 +53,6 @@ class Ownership:
         self._known = self.parameters()
         return True
 
-    @property
-    def trainable(self) -> list[Tensor]:
-        """What a backward can deposit into."""
-        return list(filter(_trainable, self._known))
-
     def clear(self) -> None:
         """Every cell to None."""
         for p in self._known:
@@ -72,13 +65,6 @@ class Ownership:
             for place, p in enumerate(group["params"]):
                 named.setdefault(id(p), f"parameter {place} of group {which}")
         return named
-
-
-def first_holding(parameters: Sequence[Tensor]) -> Tensor | None:
-    """The first whose cell is not empty."""
-    if any(map(is_not, map(gradient_of, parameters), repeat(None))):
-        return next(p for p in parameters if p.grad is not None)
-    return None
 
 
 def _same(group: Group, seen: Group, parameters: list[Tensor]) -> bool:

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from torch import Tensor
 from torch.optim import Optimizer
 
+from gradledger.engine.cells import Cells
 from gradledger.engine.guards import is_watched
 from gradledger.engine.ownership import Group, Ownership
 from gradledger.engine.packable import Memory, likeness, why_loose
@@ -28,6 +29,7 @@ class Packing:
         self._wanted = wanted
         self.packs: list[Pack] = []
         self.loose = ownership.parameters()
+        self.cells = Cells([], self.loose)
         self.reasons: dict[int, str] = {}
         """Why a parameter is loose, by id."""
         self.stale = wanted
@@ -96,6 +98,7 @@ class Packing:
     def _share_out(self) -> None:
         packed = {id(p) for pack in self.packs for p in pack.members}
         self.loose = [p for p in self._ownership.parameters() if id(p) not in packed]
+        self.cells = Cells(self.packs, self.loose)
         self._stand_ins = {}
         for optimizer in {pack.optimizer: None for pack in self.packs}:
             packs = [pack for pack in self.packs if pack.optimizer is optimizer]

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.autograd.graph import increment_version
 from torch.optim import Optimizer
 
-from gradledger.engine.ownership import Group, gradient_of
+from gradledger.engine.ownership import Group
 from gradledger.engine.packable import LOW_PRECISION, has_other_holders
 
 _DENSE = {torch.strided}
@@ -70,33 +70,35 @@ class Pack:
 
     # Deposits ---------------------------------------------------------------------------------
 
-    def add(self, weight: float) -> bool | None:
-        """Moves what the members' cells hold into the sum. Says whether there was anything.
+    def add(self, gradients: Sequence[Tensor | None], weight: float) -> bool | None:
+        """Adds a gradient for each member to the sum. Says whether there was any.
 
-        None: it can't be added to a flat buffer, and nothing was.
+        None: they can't be added to a flat buffer, and were not.
         """
-        present, views = list(map(gradient_of, self.members)), self.sum_views
         absent: set[int] = set()
-        if any(map(is_, present, repeat(None))):
-            absent = {i for i, grad in enumerate(present) if grad is None}
-            present = [grad for grad in present if grad is not None]
+        present: Any = gradients
+        views = self.sum_views
+        if any(map(is_, gradients, repeat(None))):
+            absent = {i for i, grad in enumerate(gradients) if grad is None}
+            present = [grad for grad in gradients if grad is not None]
             views = [view for i, view in enumerate(views) if i not in absent]
-        if not _DENSE.issuperset(map(_layout, present)):
-            return None
-        if self.missing is None and not self.in_place():
-            return None
-        if present and self.missing is None:
+        if self.missing is None:
+            if not (_DENSE.issuperset(map(_layout, present)) and self.in_place()):
+                return None
+            if not present:
+                return False
             self.missing = absent
             if absent:
                 self.sum.zero_()
             torch._foreach_copy_(views, present)
             if weight != 1.0:
                 self.sum.mul_(weight)
-        elif present and self.missing is not None:
+        elif present:
             self.missing &= absent
-            torch._foreach_add_(views, present, alpha=weight)
-        for p in self.members:
-            p.grad = None
+            if weight == 1.0:
+                torch._foreach_add_(views, present)
+            else:
+                torch._foreach_add_(views, present, alpha=weight)
         return bool(present)
 
     def restore(self, member: Tensor, total: Tensor) -> None:

@@ -172,15 +172,16 @@ class Stepper:
             return self._spend_at_once(loss, more=more, retain_graph=retain_graph)
         try:
             meetings = cycle.meetings if cycle.meets else None
+            collected = None
             if meetings is None:
-                cycle.walk_back(loss, retain_graph=retain_graph)
+                collected = cycle.walk_back(loss, retain_graph=retain_graph, more=more)
             elif more:
                 together.keep(cycle, loss)
             if more:
                 turn.pending = True
                 return False
             if meetings is None:
-                cycle.deposit(loss, amount)
+                cycle.deposit(loss, amount, collected)
             else:
                 together.deposit(cycle, meetings, loss, amount)
         except (LossError, MisuseError):
@@ -262,7 +263,7 @@ class Stepper:
                 'release="eager" spends each loss as it arrives, and can\'t wait for another: add '
                 "the losses up, and pass the sum."
             )
-        self._eager.backward(loss, self._cycle.ready(loss), retain_graph=retain_graph)
+        self._eager.backward(loss, list(self._cycle.ready(loss)), retain_graph=retain_graph)
         self._cycle.remember(loss)
         if not self._eager.moved:
             raise LossError("the loss reaches no parameter of this Stepper's optimizer.")

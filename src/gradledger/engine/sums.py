@@ -6,7 +6,7 @@ that fails half way has torn nothing but cells, which are cleared (Law 9).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -23,40 +23,69 @@ class Sums:
         self._packing = packing
         self.loose: dict[Tensor, Tensor] = {}
 
-    def add(self, weight: float, *, widen: bool) -> bool:
-        """Moves all cells into the sums; says whether there was anything in them.
+    def add(
+        self,
+        parameters: Sequence[Tensor],
+        gradients: Sequence[Tensor | None],
+        weight: float,
+        *,
+        widen: bool,
+        keep: bool,
+    ) -> bool:
+        """Adds a gradient for each of the parameters; says whether there was any.
+
+        The parameters are in the order of the cells: the packs' members come first.
 
         `widen`: low precision is added up in float32, because more deposits may come.
+        `keep`: nobody else holds the gradients.
         """
         found = False
-        for pack in list(self._packing.packs):
-            added = pack.add(weight)
-            if added is None:
-                self._take_over(pack)
-                self._packing.remove(pack)
-            found |= bool(added)
-        if self._packing.loose:
-            found |= self._add_loose(weight, widen=widen)
+        start = 0
+        refused: list[Pack] = []
+        for pack in self._packing.packs:
+            end = start + len(pack.members)
+            added = pack.add(gradients[start:end], weight)
+            if added:
+                found = True
+            elif added is None:
+                refused.append(pack)
+                parameters = (*parameters, *pack.members)
+                gradients = (*gradients, *gradients[start:end])
+            start = end
+        for pack in refused:
+            self._take_over(pack)
+            self._packing.remove(pack)
+        if start < len(parameters):
+            rest = zip(parameters[start:], gradients[start:], strict=True)
+            found |= self._add_loose(rest, weight, widen=widen, keep=keep)
         return found
 
-    def _add_loose(self, weight: float, *, widen: bool) -> bool:
+    def _add_loose(
+        self,
+        deposits: Iterable[tuple[Tensor, Tensor | None]],
+        weight: float,
+        *,
+        widen: bool,
+        keep: bool,
+    ) -> bool:
         found = False
         into: list[Tensor] = []
         what: list[Tensor] = []
-        for p in self._packing.loose:
-            grad = p.grad
+        for p, grad in deposits:
             if grad is None:
                 continue
             found = True
-            p.grad = None
             if grad.layout is not torch.strided:
                 grad = grad.coalesce()
                 self._packing.keep_loose(p, "its gradients are sparse")
+            ours = keep
             if widen and grad.dtype in LOW_PRECISION:
-                grad = grad.float()
+                grad, ours = grad.float(), True
             old = self.loose.get(p)
-            if old is None:
-                self.loose[p] = grad if weight == 1.0 else grad * weight
+            if old is None and weight == 1.0:
+                self.loose[p] = grad if ours else grad.clone()
+            elif old is None:
+                self.loose[p] = grad * weight
             elif old.layout is torch.strided and grad.layout is torch.strided:
                 into.append(old)
                 what.append(grad)

@@ -31,7 +31,7 @@ def deposit(cycle: Cycle, meetings: Meetings, loss: Tensor, items: float | None)
     """Walks back and deposits, in a backward in which ranks need each other."""
     turn, window = cycle.turn, cycle.window
     assert turn is not None
-    inputs = cycle.ready(loss)
+    inputs = list(cycle.ready(loss))
     unit = cycle.scaling.correction(cycle.device)
     losses = (*turn.kept, loss)
     scaled = [cycle.scaling.apply(each) for each in losses]

@@ -3,6 +3,10 @@
 `torch.autograd.backward` first sorts out what it was given: tensors or edges of graphs, subclasses,
 gradients of the outputs. For a small net that is a sixth of the whole pass. A Stepper's loss is one
 number with a graph, which is all that there is to sort out.
+
+Two ways lead to the gradients. `walk` leaves them in the cells, as everybody does. `collect` has
+the engine hand them over: no cell is touched, so that a walk that fails half way has torn nothing
+(Law 9), and there is nothing to gather and to clear afterwards.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from inspect import unwrap
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from torch import Tensor
 from torch.overrides import has_torch_function
 
@@ -22,14 +27,13 @@ _ENGINE: Callable[..., Any] | None = getattr(torch.autograd.graph, "_engine_run_
 
 def walk(loss: Tensor, inputs: Sequence[Tensor], *, retain_graph: bool) -> None:
     """`torch.autograd.backward` of one number, into the cells of the inputs and no others."""
-    if _ENGINE is None or not _plain(loss, inputs):
+    if _ENGINE is None or has_torch_function(inputs) or not plain(loss):
         torch.autograd.backward((loss,), retain_graph=retain_graph, inputs=inputs)
         return
-    # A gradient of its own each time: hooks on the loss may change it in place.
-    gradient = torch.ones_like(loss, memory_format=torch.preserve_format)
     _ENGINE(
         (loss,),
-        (gradient,),
+        # A gradient of its own each time: hooks on the loss may change it in place.
+        (torch.ones_like(loss),),
         retain_graph,
         False,
         tuple(inputs),
@@ -38,12 +42,61 @@ def walk(loss: Tensor, inputs: Sequence[Tensor], *, retain_graph: bool) -> None:
     )
 
 
-def _plain(loss: Tensor, inputs: Sequence[Tensor]) -> bool:
+def collect(
+    loss: Tensor, inputs: tuple[Tensor, ...], *, retain_graph: bool
+) -> tuple[Tensor | None, ...] | None:
+    """The gradients themselves, one for each input; None in place of what the loss does not reach.
+
+    Others may hold them too: they are to be added up, and not to be kept. None for all: `walk`.
+    """
+    if _ENGINE is None or not plain(loss):
+        return None
+    found: tuple[Tensor | None, ...] = _ENGINE(
+        (loss,),
+        (torch.ones_like(loss),),
+        retain_graph,
+        False,
+        inputs,
+        allow_unreachable=True,
+        accumulate_grad=False,
+    )
+    return found
+
+
+def plain(loss: Tensor) -> bool:
     """Whether the front door would have nothing to add. Who has replaced it wants to be asked."""
     return (
         torch.autograd.backward is _FRONT_DOOR
         and loss.is_floating_point()
         and not loss.is_nested
-        and not has_torch_function((loss, *inputs))
+        and not has_torch_function((loss,))
         and not torch._C._are_functorch_transforms_active()
     )
+
+
+def collectable(inputs: Sequence[Tensor]) -> bool:
+    """Whether nobody would miss the deposits into the cells of these. Not quick.
+
+    Hooks on the node that deposits (which is what people did before torch had a hook for it), other
+    types of gradients than of parameters, and processes that may send what is deposited.
+    """
+    return not (
+        has_torch_function(inputs)
+        or (dist.is_available() and dist.is_initialized())
+        or any(getattr(p, "grad_dtype", p.dtype) is not p.dtype for p in inputs)
+        or any(map(_has_hooked_node, inputs))
+    )
+
+
+def _has_hooked_node(p: Tensor) -> bool:
+    node = torch.autograd.graph.get_gradient_edge(p).node
+    for register in (node.register_hook, node.register_prehook):
+        handle = register(_nothing)
+        handle.remove()
+        if handle.hooks_dict_ref():  # the others'
+            return True
+    return False
+
+
+def _nothing(*_: object) -> None:
+    pass

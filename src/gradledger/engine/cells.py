@@ -1,0 +1,69 @@
+"""The cells that a loss may deposit into, in the order in which the sums take them up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import compress
+from operator import attrgetter
+
+from torch import Tensor
+
+from gradledger.engine.ownership import gradient_of
+from gradledger.engine.packs import Pack
+from gradledger.engine.walks import collectable
+
+# Asked of every parameter in every micro-batch: without a frame of Python's for each.
+_look = attrgetter("requires_grad", "grad", "_post_accumulate_grad_hooks")
+
+
+class Cells:
+    """Those of the packs' members first, pack by pack, and behind them those of what is loose."""
+
+    def __init__(self, packs: Sequence[Pack], loose: Sequence[Tensor]) -> None:
+        members = [p for pack in packs for p in pack.members]
+        self.all = tuple(dict.fromkeys((*members, *loose)))  # an optimizer may list one twice
+        self._packed = len(members)
+        self._trainable: list[bool] = []
+        self._quiet: list[tuple[bool, None, None]] = []
+        """What is seen as long as nobody freezes, deposits or waits for a deposit."""
+        self._free: bool | None = None
+        """Whether gradients can go past the cells; None as long as nobody wants to know."""
+        self.inputs: tuple[Tensor, ...] = ()
+        """What a backward can deposit into."""
+        self.holder: Tensor | None = None
+        """One of those whose cell is not empty."""
+        self._hooked = False
+
+    def look(self) -> None:
+        """Sees what there is now: people freeze and unfreeze, call backward() and hang hooks."""
+        seen = list(map(_look, self.all))
+        if seen == self._quiet:
+            self.holder, self._hooked = None, False
+            return
+        trainable = [trainable for trainable, _, _ in seen]
+        if trainable != self._trainable:
+            self._trainable = trainable
+            self._quiet = [(each, None, None) for each in trainable]
+            self._free = None
+            self.inputs = tuple(compress(self.all, trainable))
+        self.holder = next((p for p in self.inputs if p.grad is not None), None)
+        self._hooked = any(hooks for _, _, hooks in seen)
+
+    def can_be_passed(self, *, begun: bool) -> bool:
+        """Whether the gradients of the `inputs` may go straight into the sums.
+
+        `begun`: the window has a deposit. The first of a loose parameter is kept as torch leaves it
+        in the cell, in memory that nobody else holds.
+        """
+        if self._hooked or not (begun or self._packed == len(self.all)):
+            return False
+        if self._free is None:
+            self._free = all(self._trainable[: self._packed]) and collectable(self.inputs)
+        return self._free
+
+    def take(self) -> list[Tensor | None]:
+        """What all of them hold. They are empty then."""
+        held: list[Tensor | None] = list(map(gradient_of, self.all))
+        for p in self.all:
+            p.grad = None
+        return held
