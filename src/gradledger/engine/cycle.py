@@ -256,8 +256,9 @@ class Cycle:
 
     def complete_turn(self) -> bool:
         """The micro-batch has its deposits. A full window is spent; whether that made an update."""
-        assert self.turn is not None
-        self.turn.complete, self.turn.pending = True, False
+        turn = self.turn
+        assert turn is not None
+        turn.complete, turn.pending = True, False
         updated = self._move()
         if self.meetings is not None:
             self.meetings.arrange(self.window.begun + 1)
@@ -277,7 +278,9 @@ class Cycle:
             if listeners:
                 pairs = zip(parameters, gradients, strict=True)
                 self.telling.deposited([p for p, grad in pairs if grad is not None], items)
-            weight = window.weigh(amount) * self.scaling.correction(self.device)
+            weight = window.weigh(amount)
+            if self.scaling.scaler is not None:
+                weight *= self.scaling.correction(self.device)
             found = self.sums.add(
                 parameters, gradients, weight, widen=window.size > 1, keep=collected is None
             )
@@ -335,12 +338,13 @@ class Cycle:
 
         Whether this one was updated.
         """
-        if not (self.window.full or self.company.several):
-            return False
-        before = self.updates
-        for each in self.company.due(self):
-            each.finish(free=free)
-        return self.updates > before
+        window = self.window
+        if self.company.several:
+            before = self.updates
+            for each in self.company.due(self):
+                each.finish(free=free)
+            return self.updates > before
+        return window.begun >= window.size and self.finish(free=free)
 
     def finish(self, *, meeting: bool = False, free: bool = False) -> bool:
         """Ends the window: spends what it holds. Whether an update was made.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
-from weakref import WeakKeyDictionary, WeakSet
+from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary, ref
 
 from torch.optim import Optimizer
 from torch.optim.optimizer import _global_optimizer_post_hooks, _global_optimizer_pre_hooks
@@ -23,7 +23,8 @@ class Guard:
     def __init__(self, optimizer: Optimizer, window: Window) -> None:
         self._window = window
         self._ours = False
-        _guards_of(optimizer).add(self)
+        guards = _guards_of(optimizer)
+        guards.append(ref(self, guards.remove))
 
     def __enter__(self) -> None:
         self._ours = True
@@ -43,7 +44,8 @@ class Guard:
             )
 
 
-_GUARDS: WeakKeyDictionary[Optimizer, WeakSet[Guard]] = WeakKeyDictionary()
+_Guards: TypeAlias = "list[ref[Guard]]"
+_GUARDS: WeakKeyDictionary[Optimizer, _Guards] = WeakKeyDictionary()
 
 
 def is_watched(optimizer: Optimizer) -> bool:
@@ -58,29 +60,35 @@ def is_watched(optimizer: Optimizer) -> bool:
     )
 
 
-def _guards_of(optimizer: Optimizer) -> WeakSet[Guard]:
+def _guards_of(optimizer: Optimizer) -> _Guards:
     """Those who watch over an optimizer. The first puts the hooks in place, once for all."""
     if optimizer not in _GUARDS:
-        guards = _GUARDS[optimizer] = WeakSet()
+        guards: _Guards = []
+        _GUARDS[optimizer] = guards
         optimizer.register_step_pre_hook(_before_step(guards))
         # On the instance, as schedulers do with `step`: pickling and deepcopy leave it out.
         optimizer.zero_grad = _guarded(optimizer.zero_grad, guards)  # type: ignore[method-assign]
     return _GUARDS[optimizer]
 
 
-def _before_step(guards: WeakSet[Guard]) -> Callable[..., None]:
+def _before_step(guards: _Guards) -> Callable[..., None]:
     def before_step(optimizer: Optimizer, args: Any, kwargs: Any) -> None:
-        for guard in guards:
-            guard.check("optimizer.step()", "It would spend half a window.")
+        _ask(guards, "optimizer.step()", "It would spend half a window.")
 
     return before_step
 
 
-def _guarded(zero_grad: Callable[..., None], guards: WeakSet[Guard]) -> Callable[..., None]:
+def _guarded(zero_grad: Callable[..., None], guards: _Guards) -> Callable[..., None]:
     @wraps(zero_grad)
     def guarded(*args: Any, **kwargs: Any) -> None:
-        for guard in guards:
-            guard.check("optimizer.zero_grad()", "It would throw away what is deposited.")
+        _ask(guards, "optimizer.zero_grad()", "It would throw away what is deposited.")
         zero_grad(*args, **kwargs)
 
     return guarded
+
+
+def _ask(guards: _Guards, call: str, consequence: str) -> None:
+    for each in list(guards):
+        guard = each()
+        if guard is not None:
+            guard.check(call, consequence)

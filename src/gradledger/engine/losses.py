@@ -36,6 +36,8 @@ def check_loss(loss: object) -> None:
 
 def count(items: Items) -> float:
     """The number of items as a float; raises LossError unless it is positive and finite."""
+    if type(items) is int and items > 0:  # what nearly everybody passes
+        return float(items)
     if isinstance(items, Tensor):
         if items.numel() != 1:
             raise LossError(f"items must be one number, got shape {tuple(items.shape)}.")

@@ -20,7 +20,7 @@ def capture() -> dict[str, Any]:
 
 def capture_torch() -> dict[str, Any]:
     """As much of it as is quick enough for every turn of a loop."""
-    state: dict[str, Any] = {"torch": torch.get_rng_state()}
+    state: dict[str, Any] = {"torch": torch.default_generator.get_state()}
     if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         state["cuda"] = torch.cuda.get_rng_state_all()
     return state

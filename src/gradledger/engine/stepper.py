@@ -167,11 +167,14 @@ class Stepper:
                 "are weighed alike: give both the same number, and put what differs into the loss."
             )
         turn.items = amount
-        cycle.check_items(amount)
+        if cycle.itemless is not (amount is None):
+            cycle.check_items(amount)
         if self._eager is not None:
             return self._spend_at_once(loss, more=more, retain_graph=retain_graph)
         try:
-            meetings = cycle.meetings if cycle.meets else None
+            meetings = cycle.meetings
+            if meetings is not None and not cycle.meets:
+                meetings = None
             collected = None
             if meetings is None:
                 collected = cycle.walk_back(loss, retain_graph=retain_graph, more=more)

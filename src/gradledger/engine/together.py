@@ -24,7 +24,7 @@ def keep(cycle: Cycle, loss: Tensor) -> None:
     assert cycle.turn is not None
     cycle.ready(loss)
     cycle.remember(loss)
-    cycle.turn.kept.append(loss)
+    cycle.turn.kept += (loss,)
 
 
 def deposit(cycle: Cycle, meetings: Meetings, loss: Tensor, items: float | None) -> None:

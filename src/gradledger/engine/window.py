@@ -20,12 +20,12 @@ class MicroBatch:
     torn: bool = False
     """It failed after that: the earlier losses are gone."""
     complete: bool = False
-    kept: list[Tensor] = field(default_factory=list)
+    kept: tuple[Tensor, ...] = ()
     """Losses that walk back together with the last: on many ranks, where that is the only one in
     which the ranks meet."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Window:
     """All that one update spends.
 
