@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchmarks.results import Ratios, Results, Row, Verdicts
-from benchmarks.telling import best, by_ratio, is_ours, ratio
+from benchmarks.telling import FLOOR, best, by_ratio, is_ours, ratio
 
 
 @dataclass(frozen=True)
@@ -21,10 +21,12 @@ class Loss:
 
 def losses(results: Results) -> Iterator[Loss]:
     """In the order of its tables."""
+    ratios = [table for table in results.tables.values() if isinstance(table, Ratios)]
+    floors = {table.title: row for table in ratios for row in table.rows if row.name == FLOOR}
     for table in results.tables.values():
         if isinstance(table, Ratios):
             yield from _slower(table)
-            yield from _missed(table)
+            yield from _missed(table, floors.get(table.title))
         elif isinstance(table, Verdicts):
             yield from _wrong(table)
 
@@ -45,15 +47,17 @@ def _slower(table: Ratios) -> Iterator[Loss]:
     )
 
 
-def _missed(table: Ratios) -> Iterator[Loss]:
+def _missed(table: Ratios, floor: Row | None) -> Iterator[Loss]:
+    """`floor`: what no loop of this title can pass, whatever the goal is."""
     for row in table.rows:
         if row.goal is not None and row.ratio is not None and row.ratio > row.goal:
-            close = row.low is not None and row.low <= row.goal
+            remark = ""
+            if floor is not None and floor.low is not None and row.goal < floor.low:
+                remark = f"out of reach: {FLOOR}, {_told(floor)}"
+            elif row.low is not None and row.low <= row.goal:
+                remark = "within the noise"
             yield Loss(
-                table.title,
-                f"{row.name} {_told(row)}",
-                f"its goal, {ratio(row.goal)}",
-                "within the noise" if close else "",
+                table.title, f"{row.name} {_told(row)}", f"its goal, {ratio(row.goal)}", remark
             )
 
 

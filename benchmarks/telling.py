@@ -9,6 +9,9 @@ from benchmarks.results import Cell, Growth, Ratios, Results, Row, Table, Verdic
 
 OURS = ("Stepper", "gradledger", "audit(")
 NOISE = "(the noise)"
+FLOOR = "forward and backward alone"
+"""What every loop over the same data has to do. All that a Stepper can spare it is the door to
+torch's engine, which is some of the backward of a tiny net, and nothing in a larger one."""
 LONG, WIDE, FEW = 15, 5, 5
 """A table of more cases is folded away, and its sums are told above it. Of more candidates, it has
 room for the names of its cases only. Of fewer cases, it needs no sums."""

@@ -28,6 +28,7 @@ from benchmarks.tasks import (
     small,
     transformer,
 )
+from benchmarks.telling import FLOOR
 from benchmarks.trainers import PACKAGES
 from benchmarks.trainers import ways as installed
 from gradledger import Stepper
@@ -134,7 +135,7 @@ def loops(task: Task, window: int) -> Ratios:
     }
     must_agree(task, window, ways)
     data = task.data(task.batches)
-    ways |= {"forward and backward alone": bare}
+    ways |= {FLOOR: bare}
     return compare(
         f"{task.name}, windows of {window}",
         {name: partial(way(task, window).run, data) for name, way in ways.items()},

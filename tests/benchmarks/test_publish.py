@@ -107,6 +107,25 @@ def test_a_goal_that_is_missed_is_a_loss() -> None:
     assert (loss.ours, loss.better) == ("Stepper 0.50", "its goal, 0.40")
 
 
+@pytest.mark.parametrize(
+    ("goal", "remark"),
+    [
+        (0.3, "out of reach: forward and backward alone, 0.40"),
+        (0.39, ""),  # as far as the noise lets one tell
+        (0.49, "within the noise"),
+    ],
+)
+def test_a_goal_below_what_every_loop_has_to_do_is_told_to_be_out_of_reach(
+    goal: float, remark: str
+) -> None:
+    missed = replace(COST, rows=[*COST.rows[:2], replace(COST.rows[2], goal=goal)])
+    alone = replace(
+        COST, rows=[COST.rows[0], Row("forward and backward alone", 1e-3, 0.4, 0.38, 0.42)]
+    )
+    (loss,) = losses(results(cost=missed, parts=alone))
+    assert loss.remark == remark
+
+
 def test_a_case_in_which_we_are_wrong_is_a_loss_even_if_all_are() -> None:
     wrong = {"plain loop": Cell("39 % off", False), "Stepper": Cell("2 % off", False)}
     right = {**wrong, "plain loop": Cell("holds", True)}
