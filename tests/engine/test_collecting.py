@@ -146,6 +146,12 @@ def test_what_somebody_may_send_or_convert_on_its_way_goes_through_the_cells(
     assert not collectable([nn.Parameter(torch.ones(2))])
 
 
+def test_nodes_are_asked_where_there_are_none() -> None:
+    p = nn.Parameter(torch.ones(2))
+    with torch.inference_mode():
+        assert collectable([p])
+
+
 class _Own(Tensor):
     pass
 

@@ -89,7 +89,8 @@ def collectable(inputs: Sequence[Tensor]) -> bool:
 
 
 def _has_hooked_node(p: Tensor) -> bool:
-    node = torch.autograd.graph.get_gradient_edge(p).node
+    with torch.inference_mode(False):  # in which there are no nodes
+        node = torch.autograd.graph.get_gradient_edge(p).node
     for register in (node.register_hook, node.register_prehook):
         handle = register(_nothing)
         handle.remove()
