@@ -1,7 +1,7 @@
 """The sums of a window: what its deposits add up to, out of everybody's reach until it is spent.
 
-What a backward brings, in empty cells or past them, is added up here only when it has ended well. So
-one that fails half way has torn nothing but cells, which are cleared (Law 9).
+What a backward brings, in empty cells or past them, is added up here only when it has ended well.
+So one that fails half way has torn nothing but cells, which are cleared (Law 9).
 """
 
 from __future__ import annotations
