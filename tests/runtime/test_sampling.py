@@ -253,9 +253,9 @@ def test_between_two_samples_each_watched_call_costs_one_frame_and_the_step_thre
 
 
 def test_a_norm_inside_of_torchs_own_clip_is_not_watched_a_second_time() -> None:
-    model = nn.Linear(2, 1)
-    model(torch.ones(1, 2)).sum().backward()
+    plain = Plain()
     with gradledger.audit(sample=1000):
-        Plain().run(FIRST)
-        clip = nn.utils.clip_grad_norm_
-        assert frames_of_ours(lambda: clip(model.parameters(), 1.0)) == 1
+        plain.run(FIRST)
+        plain.model(torch.ones(1, 2)).sum().backward()
+        clip, parameters = nn.utils.clip_grad_norm_, list(plain.model.parameters())
+        assert frames_of_ours(lambda: clip(parameters, 1.0)) == 1
