@@ -11,7 +11,15 @@ from typing import Any
 import torch
 from torch import Tensor, compiler, nn
 
-from gradledger.ledger.events import NO_CELLS, Backward, CellNames, Clear, Read, Walk
+from gradledger.ledger.events import (
+    NO_CELLS,
+    UNKNOWN_WEIGHT,
+    Backward,
+    CellNames,
+    Clear,
+    Read,
+    Walk,
+)
 from gradledger.ledger.places import Place
 from gradledger.runtime import weights
 from gradledger.runtime.cells import Slots, State
@@ -256,6 +264,7 @@ class Backwards:
         this.site.reaches_inputs = any(
             not isinstance(leaf, nn.Parameter) and slot(leaf) not in owned for leaf in ends
         )
+        this.site.hooked = any(leaf._backward_hooks for leaf in ends)
         this.walked = self.kept.walk(this.site, graph, retain=this.retain)
         if this.inputs is None:
             this.reach = self.walks.met(ends)
@@ -314,8 +323,9 @@ class Backwards:
         scaler = loss.scaler and loss.scaler.get(self.journal.number)
         # Gradients with a graph of their own need this one, too: it is not kept needlessly.
         retain = this.retain and not this.create
+        weight = UNKNOWN_WEIGHT if site.hooked else loss.weight
         fields = (
-            names, loss.weight, scaler, bad, this.partial, local, retain, this.walked, this.told,
+            names, weight, scaler, bad, this.partial, local, retain, this.walked, this.told,
         )  # fmt: skip
         # The same fields as last time are quicker to know again than to look up.
         if fields != site.fields:

@@ -43,6 +43,8 @@ class Site:
         """More than one pass of it has gone into a window."""
         self.reaches_inputs = False
         """Its graph ends also in leaves that are no parameters, and that nobody owns."""
+        self.hooked = False
+        """Hooks of its leaves may change what arrives: by how much, nobody knows."""
         self.unread = Loss(UNKNOWN_WEIGHT)
         self.fields: tuple[object, ...] = (None,)
         self.event: Backward
