@@ -185,6 +185,12 @@ CLEAR = "optimizer.zero_grad()"
             "gradient = losses[0].detach()",
             "GL703",
         ),
+        (
+            "recurrent_net_by_hand",
+            "loss.backward()\n    state = state.detach()",
+            "loss.backward(retain_graph=True)",
+            "GL702",
+        ),
         ("gradients_cleared_under_another_name", "torch._foreach_zero_", "len", "GL101"),
     ],
 )

@@ -242,6 +242,8 @@ class ByHand:
             self._look_behind_names(list(self._known), at)
         self.journal.unsettled = self.journal.unsettled or bool(self._known)
         done, self._done = self._done, []
+        if any(kind == "spend" for (kind, _, _), _ in done):
+            self.backwards.kept.windows += 1
         for (kind, place, factor), names in done:
             self.journal.post(self._event(kind, place, factor, frozenset(names)))
 

@@ -74,7 +74,7 @@ class Kept:
                 found.update(marks)
                 windows.update(marks.values())
             if retain:
-                note(node, self._retained, {**(marks or {}), site.at: self.windows})
+                note(node, self._retained, {site.at: self.windows, **(marks or {})})
         # It goes back through more than one earlier window: each pass is longer than the last.
         grows = len(windows - {self.windows}) > 1 and site.at in found
         if grows and (place := self._holders.carrier(self._is_retained, sys._getframe())):
