@@ -234,10 +234,10 @@ class Backwards:
             this.number = root._sequence_nr()
         if walks.shared:
             walks.begin(thread, this)
-            if walks.threaded:
-                journal.concerns(walks.reach(this) - walks.elsewhere(), at)
         else:
             walks.running[thread] = this
+        if walks.threaded or journal.left_open:
+            journal.concerns(walks.reach(this) - walks.elsewhere(), at)
         if any(journal.cells.seen):
             self._tell_emptied(this)
         return this

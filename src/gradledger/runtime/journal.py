@@ -75,6 +75,8 @@ class Journal:
         """Told of it."""
         self.unsettled = False
         """Something waits to be told before whatever comes next."""
+        self.left_open = False
+        """Another thread may have gradients in its hands that nobody could look at."""
         self.settlers: list[Callable[[Place], None]] = []
         self.foreseen: list[Callable[[Event], None]] = []
         """Told of each event just before it is entered."""
@@ -88,7 +90,8 @@ class Journal:
         self.met: list[Callable[[list[int]], None]] = []
         """Told of the slots of leaves that are new."""
         self.concerned: list[Callable[[Iterable[int], Place], None]] = []
-        """Told what a call is about to use, where several threads train."""
+        """Told what a call is about to use, where several threads train: no other has that in its
+        hands, or the program would be at fault."""
         self.owned: set[int] = set()
         """Slots that some optimizer holds."""
         self.buried: list[Callable[[list[int]], None]] = [self.owned.difference_update]

@@ -197,7 +197,7 @@ class Optimizers:
         if known.spelled is None:
             self.spell(known, optimizer)
         step, backwards = Stepping(known, optimizer, at, work), self.backwards
-        if backwards.walks.threaded:
+        if backwards.walks.threaded or self.journal.left_open:
             self.journal.concerns(known.slots, at)
         if known.deposits is not backwards.latest:
             # Who freezes a parameter, or thaws it, changes what a backward reaches.
