@@ -207,9 +207,9 @@ def broken(*_: object, **__: object) -> Any:
     [
         (Backwards, "_prepare"),
         (Backwards, "_tell"),
-        (Optimizers, "known"),
+        (Optimizers, "_begun"),
         (Optimizers, "_write"),
-        (Clears, "_slots"),
+        (Clears, "_tell"),
     ],
 )
 def test_a_bug_of_ours_ends_the_audit_and_never_the_program(

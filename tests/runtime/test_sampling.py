@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from types import FrameType
 
 import pytest
 import torch
@@ -222,3 +224,39 @@ def test_there_is_no_false_alarm_in(training: Callable[[], None], every: int) ->
     assert rules(book) == []
     assert book.verdict("a test").trouble == ""
     assert backwards > FIRST // 2
+
+
+def frames_of_ours(train: Callable[[], object]) -> int:
+    """How many functions of the auditor's are called meanwhile, but for those round `.grad`, which
+    are there because some test mentions one."""
+    called = 0
+
+    def count(frame: FrameType, event: str, arg: object) -> None:
+        nonlocal called
+        path = frame.f_code.co_filename
+        called += event == "call" and "gradledger/runtime" in path and "by_hand" not in path
+
+    sys.setprofile(count)
+    try:
+        train()
+    finally:
+        sys.setprofile(None)
+    return called
+
+
+def test_between_two_samples_each_watched_call_costs_one_frame_and_the_step_three() -> None:
+    plain = Plain()
+    with gradledger.audit(sample=1000):
+        plain.run(FIRST)
+        # backward and zero_grad; before and behind the step, and the counter
+        assert frames_of_ours(lambda: plain.run(1)) == 5
+
+
+def test_a_norm_inside_of_torchs_own_clip_is_not_watched_a_second_time() -> None:
+    plain = Plain()
+    with gradledger.audit(sample=1000):
+        plain.run(FIRST)
+        plain.model(torch.ones(1, 2)).sum().backward()
+        clip, parameters = nn.utils.clip_grad_norm_, list(plain.model.parameters())
+        clip(parameters, 1.0)  # whose code uses `.grad` there is known from now on
+        assert frames_of_ours(lambda: clip(parameters, 1.0)) == 1

@@ -50,6 +50,12 @@ CLEAR = "optimizer.zero_grad()"
     [
         ("accumulation_on_purpose", "/ accumulate", "", "GL301"),
         ("accumulation_on_purpose", f"            {CLEAR}\n", "", "GL101"),
+        (
+            "accumulation_divided_by_hooks",
+            "parameter.register_hook(lambda grad: grad / accumulate)",
+            "parameter.requires_grad_()",
+            "GL301",
+        ),
         ("accumulation_gradients_divided", "div_(accumulate)", "div_(1.0)", "GL301"),
         (
             "accumulation_short_window_divided_by_its_own_size",
@@ -178,6 +184,12 @@ CLEAR = "optimizer.zero_grad()"
             "(gradient,) = torch.autograd.grad(losses[0], body.weight)",
             "gradient = losses[0].detach()",
             "GL703",
+        ),
+        (
+            "recurrent_net_by_hand",
+            "loss.backward()\n    state = state.detach()",
+            "loss.backward(retain_graph=True)",
+            "GL702",
         ),
         ("gradients_cleared_under_another_name", "torch._foreach_zero_", "len", "GL101"),
     ],

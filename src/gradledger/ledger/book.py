@@ -40,7 +40,8 @@ class Book:
         self._tally = NOTHING
         self._occurrences: Counter[tuple[Place, type[Event]]] = Counter()
         self._outcomes = Outcomes(judge, most=MOST)
-        self._latest: Entry | None = None
+        self._latest = Entry(self.page, Event(Place("", 0)), Outcome(self.page, (), NOTHING))
+        """Of nothing, at first."""
         self._entries: dict[tuple[int, int], Entry] = {}
         """By identity, which is quick: the very same page and event come in each iteration.
         An entry keeps both alive, so that no others can be taken for them."""
@@ -49,14 +50,12 @@ class Book:
 
     def post(self, event: Event) -> tuple[Finding, ...]:
         """Enter an event. Returns the findings that it added to, new or counted once more."""
-        latest = self._latest
-        entry = None if latest is None else latest.then
+        entry = self._latest.then
         if entry is None or entry.event is not event:
-            entry = self._entry(self.page, event)
-            if latest is not None:
-                latest.then = entry
+            entry = self._latest.then = self._entry(self.page, event)
         entry.times += 1
-        self._latest, self.page = entry, entry.after
+        self._latest = entry
+        self.page = entry.after
         if not entry.breaches:
             return ()
         noted: dict[tuple[str, Place], Finding] = {}

@@ -172,6 +172,7 @@ class Audit:
             at = journal.places.in_traceback(error.__traceback__) or at
             self._explain(error, at)
         self._raises = frozenset()
+        self._replicas.end()
         journal.post(RunEnd(at, crashed=crashed))
 
     def _explain(self, error: BaseException, at: Place) -> None:
@@ -203,7 +204,9 @@ class Audit:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """One per fault and place, the worst first."""
-        return tuple(ordered(map(self._spelled, self._book.findings)))
+        waits = self.journal.waits
+        told = (finding for finding in self._book.findings if finding.rule not in waits)
+        return tuple(ordered(map(self._spelled, told)))
 
     def _spelled(self, finding: Finding) -> Finding:
         """With the program's own names for its optimizers."""

@@ -9,10 +9,17 @@ from types import FrameType
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.compiler import is_compiling
+from torch import Tensor, compiler, nn
 
-from gradledger.ledger.events import NO_CELLS, Backward, CellNames, Clear, Read, Walk
+from gradledger.ledger.events import (
+    NO_CELLS,
+    UNKNOWN_WEIGHT,
+    Backward,
+    CellNames,
+    Clear,
+    Read,
+    Walk,
+)
 from gradledger.ledger.places import Place
 from gradledger.runtime import weights
 from gradledger.runtime.cells import Slots, State
@@ -34,7 +41,12 @@ _OF_TENSORS = Tensor.backward.__code__
 class Pass(Walking):
     """One backward pass, from its call to its end."""
 
-    __slots__ = ("create", "loss", "number", "partial", "retain", "site", "told", "walked")
+    partial = True
+    """Until it has ended well."""
+    number = 0
+    """Of the last node of its graph: later nodes have higher ones."""
+    told = False
+    """A part of what it deposited was told already, because a hook spent that."""
 
     def __init__(
         self,
@@ -42,23 +54,18 @@ class Pass(Walking):
         roots: list[Tensor],
         inputs: object,
         loss: Loss,
-        *,
         retain: bool,
         create: bool,
     ) -> None:
-        super().__init__(roots, inputs)
+        # Not by way of `super()`, which is another call in every step.
+        self.roots = roots
+        self.inputs = inputs
         self.site = site
         self.loss = loss
         self.retain = retain
         self.create = create
         """Gradients get a graph of their own, and each deposit a new tensor."""
-        self.partial = True
-        """Until it has ended well."""
         self.walked = site.walked
-        self.number = 0
-        """Of the last node of its graph: later nodes have higher ones."""
-        self.told = False
-        """A part of what it deposited was told already, because a hook spent that."""
 
 
 class Backwards:
@@ -93,17 +100,28 @@ class Backwards:
         self.journal.buried.append(self.walks.forget)
 
     def _around(self, real: Function) -> Function:
-        journal, running = self.journal, self.walks.running
+        journal, running, get_ident = self.journal, self.walks.running, threading.get_ident
 
         def backward(tensors_: Any, *args: Any, **kwargs: Any) -> None:
-            if is_compiling():
+            thread = get_ident()
+            if journal.asleep:
+                # All that somebody who wakes up has to know.
+                inside = thread in running
+                if not inside:
+                    running[thread] = UNWATCHED
+                try:
+                    real(tensors_, *args, **kwargs)
+                finally:
+                    if not inside:
+                        running.pop(thread, None)
+                return
+            if compiler._is_compiling_flag:
                 real(tensors_, *args, **kwargs)
                 return
             if not isinstance(tensors_, _GIVEN):
                 tensors_ = list(tensors_)
-            thread = threading.get_ident()
-            if journal.asleep or (work := journal.thread.work).depth or work.hushed:
-                inside = self._aside(thread, tensors_, kwargs.get("inputs"))
+            if (work := journal.thread.work).depth or work.hushed:
+                inside = bool(self._aside(thread, tensors_, kwargs.get("inputs")))
                 try:
                     real(tensors_, *args, **kwargs)
                 finally:
@@ -141,13 +159,11 @@ class Backwards:
 
     @unfailing
     def _aside(self, thread: int, given: Any, inputs: object) -> bool:
-        """A pass begins that nobody tells of: unwatched, a Stepper's, or inside another of its own
-        thread (a checkpoint's). Is it one inside another?"""
+        """A pass begins that nobody tells of: a Stepper's, or inside another of its own thread (a
+        checkpoint's). Is it one inside another?"""
         walks = self.walks
         outer = walks.running.get(thread)
-        if self.journal.asleep:
-            walks.running.setdefault(thread, UNWATCHED)
-        elif outer is not None:
+        if outer is not None:
             walks.inside(outer, list(tensors(given)))
         else:
             walks.enters(thread)
@@ -159,7 +175,9 @@ class Backwards:
 
         def grad(outputs: Any, *args: Any, **kwargs: Any) -> Any:
             page = journal.book.page
-            if page.retained - page.rewalked and not (journal.asleep or is_compiling()):
+            if page.retained - page.rewalked and not (
+                journal.asleep or compiler._is_compiling_flag
+            ):
                 self._walks(sys._getframe(1), outputs)
             return real(outputs, *args, **kwargs)
 
@@ -184,31 +202,43 @@ class Backwards:
     ) -> Pass:
         # What most programs call is only a door to what is patched.
         # Nobody calls it where it is all that a thread does.
+        journal, kept = self.journal, self.kept
         caller = (frame.f_back or frame) if frame.f_code is _OF_TENSORS else frame
-        at = self.journal.arrive(caller)
+        at = journal.arrive_at(caller)
         site = self._sites.get(id(at))
         if site is None:
             site = self._sites[id(at)] = Site(at)
-        site.new_pass(self.kept.windows)
+        site.new_pass(kept.windows)
         self.passes += 1
         roots = [tensors_] if isinstance(tensors_, Tensor) else list(tensors(tensors_))
-        retain, create = _keeps(args, kwargs)
+        if len(args) == 3 and "retain_graph" not in kwargs:  # as `Tensor.backward` calls it
+            _, retain, create = args
+            if retain is None:
+                retain = create
+        else:
+            retain, create = _keeps(args, kwargs)
         weighs = site.weighs or self.weighs_all or self.framework is not None
         loss = self._weigh(roots) if weighs and len(roots) == 1 else site.unread
-        this = Pass(site, roots, kwargs.get("inputs"), loss, retain=retain, create=create)
+        this = Pass(site, roots, kwargs.get("inputs"), loss, bool(retain), bool(create))
         walks = self.walks
-        walks.enters(thread)
+        if thread not in walks.threads:
+            walks.enters(thread)
         if site.passes >= site.next_walk or walks.shared:
             site.walks_now(retain=retain)
             for look in self.looked_closely:
                 look(frame)
             self._walk(this, at)
         if roots and (root := roots[0].grad_fn) is not None:
-            this.number = self.kept.begin(site, root)
-        walks.begin(thread, this)
-        if walks.threaded:
-            self.journal.concerns(walks.reach(this) - walks.elsewhere(), at)
-        if any(self.journal.cells.seen):
+            if site.passes >= site.next_count:
+                kept.begin(site, root)
+            this.number = root._sequence_nr()
+        if walks.shared:
+            walks.begin(thread, this)
+        else:
+            walks.running[thread] = this
+        if walks.threaded or journal.left_open:
+            journal.concerns(walks.reach(this) - walks.elsewhere(), at)
+        if any(journal.cells.seen):
             self._tell_emptied(this)
         return this
 
@@ -234,6 +264,7 @@ class Backwards:
         this.site.reaches_inputs = any(
             not isinstance(leaf, nn.Parameter) and slot(leaf) not in owned for leaf in ends
         )
+        this.site.hooked = any(leaf._backward_hooks for leaf in ends)
         this.walked = self.kept.walk(this.site, graph, retain=this.retain)
         if this.inputs is None:
             this.reach = self.walks.met(ends)
@@ -277,7 +308,7 @@ class Backwards:
         self.latest = names
         deposited: Any = grads if len(slots) == len(grads) else [grads[slot] for slot in slots]
         bad = NO_CELLS if all_finite(deposited) else self._non_finite(slots, grads)
-        journal.post(self._event(this, names, bad))
+        journal.enter(self._event(this, names, bad))
         if site.accumulates:
             for hear in self.accumulated:
                 hear(this, slots)
@@ -292,8 +323,9 @@ class Backwards:
         scaler = loss.scaler and loss.scaler.get(self.journal.number)
         # Gradients with a graph of their own need this one, too: it is not kept needlessly.
         retain = this.retain and not this.create
+        weight = UNKNOWN_WEIGHT if site.hooked else loss.weight
         fields = (
-            names, loss.weight, scaler, bad, this.partial, local, retain, this.walked, this.told,
+            names, weight, scaler, bad, this.partial, local, retain, this.walked, this.told,
         )  # fmt: skip
         # The same fields as last time are quicker to know again than to look up.
         if fields != site.fields:
@@ -353,9 +385,6 @@ class Backwards:
 
 def _keeps(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bool, bool]:
     """Does the call keep its graph, and does it make one of the gradients?"""
-    if len(args) == 3 and "retain_graph" not in kwargs:  # as `Tensor.backward` calls it
-        _, retain, create = args
-        return bool(create if retain is None else retain), bool(create)
     given = dict(zip(("grad_tensors", "retain_graph", "create_graph"), args, strict=False)) | kwargs
     retain, create = given.get("retain_graph"), bool(given.get("create_graph", False))
     return create if retain is None else bool(retain), create

@@ -20,6 +20,7 @@ from gradledger.runtime.patches import Patches
 from gradledger.runtime.samples import Sample, edit_between, sample
 from gradledger.runtime.touches import Known, Touch
 from gradledger.runtime.unfailing import unfailing
+from gradledger.runtime.walks import NO_SLOTS
 from gradledger.runtime.workers import Workers
 
 Done = tuple[str, Place, float | None]
@@ -231,22 +232,27 @@ class ByHand:
             self._note(("spend", touch.at, None), slot)
 
     def _settle(self, at: Place) -> None:
-        workers = Workers()
+        workers, walks = Workers(), self.backwards.walks
+        # What a pass is writing just now, only that pass may look at: it tells what is new there.
+        busy = walks.elsewhere() if self._touches else NO_SLOTS
         for slot, touch in list(self._touches.items()):
-            if workers.works(touch.thread):
-                self.journal.unsettled = True
-            else:
+            if slot not in busy and not workers.works(touch.thread):
                 self._resolve(slot)
-        walks = self.backwards.walks
+        self.journal.left_open = bool(self._touches)
+        self.journal.unsettled = self.journal.unsettled or self.journal.left_open
         if self._known and not walks.threaded and not any(map(workers.works, walks.threads)):
             self._look_behind_names(list(self._known), at)
         self.journal.unsettled = self.journal.unsettled or bool(self._known)
         done, self._done = self._done, []
+        if any(kind == "spend" for (kind, _, _), _ in done):
+            self.backwards.kept.windows += 1
         for (kind, place, factor), names in done:
             self.journal.post(self._event(kind, place, factor, frozenset(names)))
 
     def _concerned(self, slots: Iterable[int], at: Place) -> None:
         """The program is about to use these gradients: no other thread has them in its hands."""
+        for slot in [slot for slot in slots if slot in self._touches]:
+            self._resolve(slot)
         if self._known:
             self._look_behind_names([slot for slot in slots if slot in self._known], at)
 

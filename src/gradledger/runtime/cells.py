@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from operator import ne
+from itertools import repeat
+from operator import is_not, ne
 from types import ModuleType
-from typing import cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -31,6 +33,9 @@ LOW_PRECISION = (torch.bfloat16, torch.float16)
 
 grad_of: Callable[[Tensor], Tensor | None] = vars(torch._C.TensorBase)["grad"].__get__
 """Reads `.grad`, also while the attribute is watched."""
+_version_of: Callable[[Tensor | None], int] = vars(torch._C.TensorBase)["_version"].__get__
+_referent: Any = getattr(operator, "call", weakref.ref.__call__)
+"""Asked of many at a time, all three are called by `map`: no frame and no instruction for each."""
 
 
 class Cells:
@@ -193,8 +198,12 @@ class Cells:
 
     def survey(self) -> tuple[list[Tensor | None], list[State]]:
         """Each gradient, and what it looks like now. No other thread may be in a pass."""
-        grads = [None if (leaf := ref()) is None else grad_of(leaf) for ref in self._refs]
-        return grads, [None if grad is None else (id(grad), grad._version) for grad in grads]
+        grads: list[Tensor | None]
+        try:
+            grads = list(map(grad_of, map(_referent, self._refs)))
+        except TypeError:  # one of them has died
+            grads = [None if (leaf := ref()) is None else grad_of(leaf) for ref in self._refs]
+        return grads, states_of(grads)
 
     def survey_but(
         self, busy: frozenset[int], only: Iterable[int] | None = None
@@ -222,10 +231,7 @@ class Cells:
 
     def see(self, leaves: list[Tensor], slots: Slots) -> None:
         """Look at the gradients of these leaves, which are in these slots."""
-        states = [
-            None if (grad := grad_of(leaf)) is None else (id(grad), grad._version)
-            for leaf in leaves
-        ]
+        states = states_of(list(map(grad_of, leaves)))
         if self._all is not None and slots == self._all[0]:
             self.seen = states
         else:
@@ -241,6 +247,15 @@ class Cells:
             else (id(grad), grad._version)
             for slot in slots
         ]
+
+    def empty(self, slots: Slots) -> bool:
+        """Is there no gradient in any of these slots?"""
+        refs = self._refs
+        there = refs if len(slots) == len(refs) else map(refs.__getitem__, slots)
+        try:
+            return not any(map(is_not, map(grad_of, map(_referent, there)), repeat(None)))
+        except TypeError:  # one of them has died
+            return not any(self.states(slots))
 
     def changed(self, now: list[State]) -> tuple[Slots, CellNames]:
         """Those that look different from when they were looked at last."""
@@ -262,6 +277,15 @@ class Cells:
 def _memory(tensor: Tensor) -> int | None:
     """Where its values are; None for what has no one place (sparse tensors)."""
     return tensor.untyped_storage().data_ptr() if tensor.layout == torch.strided else None
+
+
+def states_of(grads: list[Tensor | None]) -> list[State]:
+    """What these gradients look like now."""
+    try:
+        states: Any = zip(map(id, grads), map(_version_of, grads), strict=True)
+        return list(states)
+    except TypeError:  # one of them is None
+        return [None if grad is None else (id(grad), grad._version) for grad in grads]
 
 
 def look_at(leaf: Tensor) -> State:

@@ -6,8 +6,7 @@ import sys
 from types import FrameType
 from typing import Any
 
-from torch import Tensor, nn
-from torch.compiler import is_compiling
+from torch import Tensor, compiler, nn
 from torch.optim.optimizer import Optimizer
 
 from gradledger.ledger.events import Clear, Read
@@ -33,6 +32,8 @@ class Clears:
         self._page: Page | None = None
         self._unspent = False
         """Whether something was unspent on that page."""
+        self._latest: tuple[Place | None, Slots, Clear | None] = None, (), None
+        """The latest clear to None: where, of what, and the event."""
 
     def watch(self, patches: Patches) -> None:
         """Audit `zero_grad` until the patches are closed."""
@@ -41,18 +42,21 @@ class Clears:
         patches.around(nn.Module, "zero_grad", self._around)
 
     def _around(self, real: Function) -> Function:
-        journal = self.journal
+        journal, thread, at_hand = self.journal, self.journal.thread, self.optimizers.at_hand
 
         def zero_grad(holder: Any, *args: Any, **kwargs: Any) -> Any:
-            if journal.asleep or is_compiling() or (work := journal.thread.work).hushed:
+            if journal.asleep or compiler._is_compiling_flag or (work := thread.work).hushed:
                 return real(holder, *args, **kwargs)
             if work.depth:
                 self.backwards.tell_so_far()
                 if work.depth > 1:
                     return real(holder, *args, **kwargs)
             try:
-                at, slots = journal.arrive(frame := sys._getframe(1)), self._slots(holder)
-                if self._something_unspent():
+                at, known = journal.arrive_at(frame := sys._getframe(1)), at_hand(holder)
+                slots = self._slots(holder) if known is None else known.slots
+                if journal.book.page is not self._page:
+                    self._turn(journal.book.page)
+                if self._unspent:
                     self._excuse(slots, at, frame)
             except Exception as error:
                 survive(journal, error)
@@ -72,24 +76,23 @@ class Clears:
 
     def _slots(self, holder: Any) -> Slots:
         if isinstance(holder, Optimizer):
-            known = self.optimizers.at_hand(holder)
-            return (self.optimizers.known(inner(holder)) if known is None else known).slots
+            return self.optimizers.known(inner(holder)).slots
         cells = self.journal.cells
         slots = (cells.slot(parameter) for parameter in holder.parameters())
         return tuple(slot for slot in slots if slot is not None)
 
     def _tell(self, slots: Slots, at: Place) -> None:
         cells = self.journal.cells
-        before, states = cells.seen, cells.states(slots)
-        if not any(states):
+        before = cells.seen
+        if cells.empty(slots):
             if len(slots) == len(before):
-                cells.seen = states
+                cells.seen = [None] * len(before)
             else:
                 for slot in slots:
                     before[slot] = None
             self._cleared(slots, at, to_none=True)
             return
-        found = list(zip(slots, states, strict=True))
+        found = list(zip(slots, cells.states(slots), strict=True))
         to_none = tuple(slot for slot, state in found if state is None)
         to_zeros = tuple(
             slot
@@ -102,18 +105,22 @@ class Clears:
         self._cleared(to_zeros, at, to_none=False)
 
     def _cleared(self, slots: Slots, at: Place, *, to_none: bool) -> None:
-        if slots:
-            journal = self.journal
-            self.backwards.cleared(slots)
-            journal.post(journal.made(Clear, at, journal.cells.names_of(slots), to_none))
+        if not slots:
+            return
+        journal = self.journal
+        self.backwards.cleared(slots)
+        # The same as last time is quicker to know again than to look up.
+        where, which, event = self._latest
+        if event is None or where is not at or which is not slots or not to_none:
+            event = journal.made(Clear, at, journal.cells.names_of(slots), to_none)
+            if to_none:
+                self._latest = at, slots, event
+        journal.enter(event)
 
     # Where to clear unspent gradients is right
 
-    def _something_unspent(self) -> bool:
-        page = self.journal.book.page
-        if page is not self._page:
-            self._page, self._unspent = page, any(cell.fresh for _, cell in page.groups)
-        return self._unspent
+    def _turn(self, page: Page) -> None:
+        self._page, self._unspent = page, any(cell.fresh for _, cell in page.groups)
 
     def _excuse(self, slots: Slots, at: Place, frame: FrameType) -> None:
         """Who drops what is not finite, or clears inside an optimizer's own method, is careful."""

@@ -28,6 +28,8 @@ class Clips:
         self._limits = limits
         self._used: dict[int, bool] = {}
         """By place: does the program look at the norm that a call there gives back?"""
+        self._latest: tuple[tuple[object, ...], Clip | None] = (), None
+        """The latest clip, and what it was made of."""
         self.begins: list[Callable[[Sequence[Tensor]], None]] = []
         """Told whose gradients are about to be clipped."""
 
@@ -53,13 +55,14 @@ class Clips:
             ):
                 return real(parameters, *args, **kwargs)
             given = parameters if isinstance(parameters, Tensor) else list(parameters)
+            leaves: list[Tensor] = given if isinstance(given, list) else [given]
             frame = sys._getframe(1)
-            leaves = [given] if isinstance(given, Tensor) else given
             limit = args[0] if args else kwargs.get("max_norm", kwargs.get("clip_value"))
             try:
-                at = journal.arrive(frame)
-                for hear in self.begins:
-                    hear(leaves)
+                at = journal.arrive_at(frame)
+                if self.begins:
+                    for hear in self.begins:
+                        hear(leaves)
             except Exception as error:
                 survive(journal, error)
                 return real(given, *args, **kwargs)
@@ -88,21 +91,26 @@ class Clips:
         cells.see(leaves, slots)
         limit = float(limit)
         unit = self._limits.unit(at, names, limit) if self._limits.matter else None
-        journal.post(journal.made(Clip, at, names, not isinf(limit), unit))
-        if given_to is not None and self._is_used(at, given_to):
-            self._read(at, names)
+        fields = at, names, not isinf(limit), unit
+        known, event = self._latest
+        if event is None or fields != known:
+            event = journal.made(Clip, *fields)
+            self._latest = fields, event
+        journal.enter(event)
+        if given_to is not None:
+            used = self._used.get(id(at))
+            if self._is_used(at, given_to) if used is None else used:
+                self._read(at, names)
 
     def _is_used(self, at: Place, given_to: FrameType) -> bool:
         """Does the program do something with what its call there will give back?"""
-        used = self._used.get(id(at))
-        if used is None:
-            places = self.journal.places
-            frame = places.running(given_to)
-            if frame is None:
-                return False
-            spot = places.spot(frame)
-            used = spot.end not in places.source(spot.place.path).discarded
-            self._used[id(spot.place)] = used
+        places = self.journal.places
+        frame = places.running(given_to)
+        if frame is None:
+            return False
+        spot = places.spot(frame)
+        used = spot.end not in places.source(spot.place.path).discarded
+        self._used[id(spot.place)] = used
         return used
 
     def _around_norm(self, real: Function) -> Function:

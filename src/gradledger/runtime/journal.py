@@ -59,11 +59,14 @@ class Journal:
     def __init__(self, book: Book, places: Places) -> None:
         self.book = book
         self.places = places
+        self._spots = places.spots
         self.cells = Cells(places)
         self.roles = Roles()
         self.thread = _Thread()
         self.asleep = False
         """Nobody watches: between two samples, in a forked child, or after the end."""
+        self.sleeper: Callable[[object], None] = lambda optimizer: None
+        """Told of each step of an optimizer that nobody watches."""
         self.closed = False
         """It will not wake again."""
         self.failure: Exception | None = None
@@ -72,17 +75,23 @@ class Journal:
         """Told of it."""
         self.unsettled = False
         """Something waits to be told before whatever comes next."""
+        self.left_open = False
+        """Another thread may have gradients in its hands that nobody could look at."""
         self.settlers: list[Callable[[Place], None]] = []
         self.foreseen: list[Callable[[Event], None]] = []
         """Told of each event just before it is entered."""
         self.heard: list[Callable[[Event, tuple[Finding, ...]], None]] = []
         """Told of each event, and of the findings that it added to."""
+        self.waits: frozenset[str] = frozenset()
+        """Rules whose findings wait: what comes later may settle them."""
+        self._waiting: dict[tuple[str, Place], Finding] = {}
         self.imported: list[Callable[[], None]] = []
         """Told when modules were imported."""
         self.met: list[Callable[[list[int]], None]] = []
         """Told of the slots of leaves that are new."""
         self.concerned: list[Callable[[Iterable[int], Place], None]] = []
-        """Told what a call is about to use, where several threads train."""
+        """Told what a call is about to use, where several threads train: no other has that in its
+        hands, or the program would be at fault."""
         self.owned: set[int] = set()
         """Slots that some optimizer holds."""
         self.buried: list[Callable[[list[int]], None]] = [self.owned.difference_update]
@@ -106,6 +115,21 @@ class Journal:
         Who has the frame of its caller at hand gives it: to look from there is quicker.
         """
         at = self.places.here(frame or sys._getframe(1), outside=outside)
+        if self.unsettled or len(sys.modules) != self._modules:
+            self._catch_up(at)
+        return at
+
+    def arrive_at(self, frame: FrameType) -> Place:
+        """The same for calls that come in every step, nearly always from a spot that is known."""
+        spot = self._spots.get((id(frame.f_code), frame.f_lasti))
+        if spot is None:
+            return self.arrive(frame)
+        at = self.places.last = spot[0]
+        if self.unsettled or len(sys.modules) != self._modules:
+            self._catch_up(at)
+        return at
+
+    def _catch_up(self, at: Place) -> None:
         if len(sys.modules) != self._modules:
             with self.entering:
                 self._modules = len(sys.modules)
@@ -114,22 +138,36 @@ class Journal:
         if self.unsettled and not self.thread.work.depth:
             with self.entering:
                 self.settle(at)
-        return at
 
     # Writing
 
     def post(self, event: Event) -> None:
         """Enter an event, after all that happened before it."""
-        if self.thread.work.hushed or self.asleep:
+        if self.asleep or self.thread.work.hushed:
             return
         with self.entering:
-            if self.unsettled or self._died or self._gone:
-                self.settle(event.at)
+            self.enter(event)
+
+    def enter(self, event: Event) -> None:
+        """The same for who holds the lock, and has asked whether anybody listens."""
+        if self.unsettled or self._died or self._gone:
+            self.settle(event.at)
+        if self.foreseen:
             for foresee in self.foreseen:
                 foresee(event)
-            findings = self.book.post(event)
+        findings = self.book.post(event)
+        if findings or self._waiting:
+            findings = self._ripe(findings)
+        if self.heard:
             for hear in self.heard:
                 hear(event, findings)
+
+    def _ripe(self, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+        """Those that can be told now, and of those that have waited all that need not any more."""
+        told = {(finding.rule, finding.at): finding for finding in findings}
+        told = self._waiting | told
+        self._waiting = {key: one for key, one in told.items() if one.rule in self.waits}
+        return tuple(one for key, one in told.items() if key not in self._waiting)
 
     def concerns(self, slots: Iterable[int], at: Place) -> None:
         """A call is about to use these, and several threads train."""

@@ -35,18 +35,17 @@ class Kept:
 
     # Losses that pile up
 
-    def begin(self, site: Site, root: Node) -> int:
-        """A pass from this node begins; gives the node's number."""
-        if site.counts_now():
-            note_on_root(root, self._loss, site.token(self.windows))
-            alive = len(site.alive)
-            if alive > site.most_alive:
-                site.most_alive = alive
-                self._piles_up(site)
-            elif site.kept_at is not None and alive <= FEW:
-                self.journal.post(Release(self.journal.places.last, site.kept_at))
-                site.kept_at, site.most_alive = None, FEW
-        return root._sequence_nr()
+    def begin(self, site: Site, root: Node) -> None:
+        """A pass from this node begins, whose graph is counted."""
+        site.counts_now()
+        note_on_root(root, self._loss, site.token(self.windows))
+        alive = len(site.alive)
+        if alive > site.most_alive:
+            site.most_alive = alive
+            self._piles_up(site)
+        elif site.kept_at is not None and alive <= FEW:
+            self.journal.post(Release(self.journal.places.last, site.kept_at))
+            site.kept_at, site.most_alive = None, FEW
 
     def _piles_up(self, site: Site) -> None:
         """More graphs of one site's losses are alive than ever before."""
@@ -75,7 +74,7 @@ class Kept:
                 found.update(marks)
                 windows.update(marks.values())
             if retain:
-                note(node, self._retained, {**(marks or {}), site.at: self.windows})
+                note(node, self._retained, {site.at: self.windows, **(marks or {})})
         # It goes back through more than one earlier window: each pass is longer than the last.
         grows = len(windows - {self.windows}) > 1 and site.at in found
         if grows and (place := self._holders.carrier(self._is_retained, sys._getframe())):

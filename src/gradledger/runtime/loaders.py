@@ -43,12 +43,12 @@ class Loaders:
             patches.around(loader, "__iter__", self._around_iter)
 
     def _around_next(self, real: Function) -> Function:
-        journal = self.journal
+        journal, thread = self.journal, self.journal.thread
 
         def __next__(batches: Any) -> Any:  # noqa: N807
             if journal.asleep:
                 return real(batches)
-            work = journal.thread.work
+            work = thread.work
             depth = work.fetching
             work.fetching = depth + 1
             try:
@@ -89,18 +89,22 @@ class Loaders:
 
     def _drawn(self, batches: Iterator[Any], frame: FrameType) -> None:
         going = self._going.get(id(batches))
-        if going is None or going.ref() is not batches:
-            self._begun(batches)
-        else:
+        if going is not None and going.ref() is batches:
             going.drawn += 1
+        else:
+            self._begun(batches)
         # The same instruction as last time is quicker to know again than to look up.
         walks, latest = self._backwards.walks, self._latest
-        if walks.shared or (walks.threads and threading.get_ident() not in walks.threads):
-            latest = None
-        if latest is not None and frame.f_code is latest[0] and frame.f_lasti == latest[1]:
-            self.journal.post(latest[2])
-        else:
+        if (
+            latest is None
+            or frame.f_code is not latest[0]
+            or frame.f_lasti != latest[1]
+            or walks.shared
+            or (walks.threads and threading.get_ident() not in walks.threads)
+        ):
             self.journal.post(self._new_event(frame))
+        else:
+            self.journal.post(latest[2])
 
     def _new_event(self, frame: FrameType) -> Batch:
         journal = self.journal

@@ -7,11 +7,11 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from torch import Tensor
-from torch.compiler import is_compiling
+from torch import Tensor, compiler
 from torch.optim.optimizer import Optimizer, register_optimizer_step_pre_hook
 
 from gradledger.ledger.events import NO_CELLS, CellNames, Own, Skipped, Step
+from gradledger.ledger.page import Page
 from gradledger.ledger.places import Place
 from gradledger.runtime.backwards import Backwards
 from gradledger.runtime.idle import Idle
@@ -30,7 +30,7 @@ class Known:
         self.name = name
         self.spelled: str | None = None
         """What the program calls it."""
-        self.signature: list[int] = []
+        self.signature: list[tuple[int, int]] = []
         """Identity and length of the list in each of its param groups."""
         self.slots: tuple[int, ...] = ()
         self.cells: CellNames = NO_CELLS
@@ -42,12 +42,20 @@ class Known:
         self.fields: tuple[object, ...] = (None,)
         self.event: Step
         """Its latest step, and what that was made of."""
+        self.idle_on: Page | None = None
+        """The latest page on which all its cells were found to be busy."""
 
 
 class Stepping:
     """One call of `step`, which may evaluate a closure several times."""
 
-    __slots__ = ("at", "evaluations", "holds_another", "idle", "known", "optimizer", "work")
+    # What is the same for most calls stands in the class: one is made in every step.
+
+    evaluations = 0
+    holds_another = False
+    """Another optimizer stepped inside: that one did the work (a wrapper, SAM, Lookahead)."""
+    idle: dict[str, Tensor] | None = None
+    """What parameters looked like that have no deposit and may be moved all the same."""
 
     def __init__(self, known: Known, optimizer: Optimizer, at: Place, work: Work) -> None:
         self.known = known
@@ -55,11 +63,6 @@ class Stepping:
         self.at = at
         self.work = work
         """Of the thread that it runs in."""
-        self.evaluations = 0
-        self.holds_another = False
-        """Another optimizer stepped inside: that one did the work (a wrapper, SAM, Lookahead)."""
-        self.idle: dict[str, Tensor] | None = None
-        """What parameters looked like that have no deposit and may be moved all the same."""
 
 
 class Optimizers:
@@ -77,8 +80,6 @@ class Optimizers:
         """Told what the program calls an optimizer, once that is known."""
         self.begins: list[Callable[[Stepping], None]] = []
         """Told of each step that is about to spend what is in its cells."""
-        self.woken: Callable[[Optimizer], None] = lambda optimizer: None
-        """Asked at each step that nobody watches."""
         self._known: dict[int, Known] = {}
         self._making: set[int] = set()
 
@@ -104,10 +105,7 @@ class Optimizers:
             # Who had that name before is gone.
             self._known = {key: one for key, one in self._known.items() if one.name != name}
             known = self._known[id(optimizer)] = Known(optimizer, name)
-        signature: list[int] = []
-        for group in optimizer.param_groups:
-            parameters = group["params"]
-            signature += id(parameters), len(parameters)
+        signature = _lists(optimizer)
         if signature != known.signature:
             known.signature = signature
             with self.journal.entering:
@@ -171,38 +169,45 @@ class Optimizers:
         self, optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
         journal = self.journal
-        if journal.asleep or is_compiling() or journal.thread.work.hushed:
+        if journal.asleep or compiler._is_compiling_flag or (work := journal.thread.work).hushed:
             return None
         try:
             # Behind torch's wrapper round each `step`.
-            step = self._begun(optimizer, journal.arrive(sys._getframe(1).f_back))
+            frame = sys._getframe(1).f_back
+            at = journal.arrive() if frame is None else journal.arrive_at(frame)
+            step = self._begun(optimizer, at, work)
             # The hook's first argument is the optimizer itself; a closure may be the second.
             if len(args) > 1 and callable(args[1]):
                 return (args[0], self._evaluated(args[1], step), *args[2:]), kwargs
-            if callable(kwargs.get("closure")):
+            if kwargs and callable(kwargs.get("closure")):
                 return args, kwargs | {"closure": self._evaluated(kwargs["closure"], step)}
-            for hear in self.begins:
-                hear(step)
+            if self.begins:
+                for hear in self.begins:
+                    hear(step)
         except Exception as error:
             survive(journal, error)
         return None
 
-    def _begun(self, optimizer: Optimizer, at: Place) -> Stepping:
-        work = self.journal.thread.work
+    def _begun(self, optimizer: Optimizer, at: Place, work: Work) -> Stepping:
         if work.depth:
             self.backwards.tell_so_far()
-        known = self.known(optimizer)
+        known = self._known.get(id(optimizer))
+        if known is None or known.ref() is not optimizer or known.signature != _lists(optimizer):
+            known = self.known(optimizer)
         if known.spelled is None:
             self.spell(known, optimizer)
-        step = Stepping(known, optimizer, at, work)
-        if self.backwards.walks.threaded:
+        step, backwards = Stepping(known, optimizer, at, work), self.backwards
+        if backwards.walks.threaded or self.journal.left_open:
             self.journal.concerns(known.slots, at)
-        if known.deposits is not self.backwards.latest:
+        if known.deposits is not backwards.latest:
             # Who freezes a parameter, or thaws it, changes what a backward reaches.
-            known.deposits = self.backwards.latest
+            known.deposits = backwards.latest
             self._declare(known, at)
-        if self.idle.of(known.name):
-            self._look_at_idle(step)
+        if known.idle_on is not (page := self.journal.book.page):
+            if self.idle.of(known.name):
+                self._look_at_idle(step)
+            else:
+                known.idle_on = page
         work.stepping.append(step)
         return step
 
@@ -230,21 +235,23 @@ class Optimizers:
     def _around_end(self, real: Function) -> Function:
         """Torch calls this behind each step, before the hooks that the program has put there: what
         they clear is spent by then."""
-        after = self._after_step
+        journal, after = self.journal, self._after_step
 
         def _optimizer_step_code(self: Optimizer) -> None:  # its profiler looks for a `self`
             real(self)
-            after(self)
+            if journal.asleep:
+                journal.sleeper(self)
+            else:
+                after(self)
 
         return _optimizer_step_code
 
     def _after_step(self, optimizer: Optimizer) -> None:
-        if is_compiling():
+        if compiler._is_compiling_flag:
             return
         try:
-            if self.journal.asleep:
-                self.woken(optimizer)
-            elif (step := self._popped(optimizer)) is not None and not step.holds_another:
+            step = self._popped(optimizer)
+            if step is not None and not step.holds_another:
                 self._write(step)
         except Exception as error:
             survive(self.journal, error)
@@ -264,22 +271,23 @@ class Optimizers:
     def _write(self, step: Stepping) -> None:
         optimizer = step.optimizer
         found_inf = getattr(optimizer, "found_inf", None)
-        if isinstance(found_inf, Tensor) and found_inf.item():
+        if found_inf is not None and isinstance(found_inf, Tensor) and found_inf.item():
             # A fused optimizer is called even on an overflow, and holds back by itself.
             return
-        journal, known = self.journal, step.known
+        journal, known, work = self.journal, step.known, step.work
         moved = self.idle.moved(step.idle, known.slots) if step.idle else NO_CELLS
         vanished = self.precision.vanished(known.slots) if self.precision.follows else NO_CELLS
         self.steps += 1
-        step.work.steps += 1
+        work.steps += 1
         spent = known.cells if known.lets_go else None
-        fields = step.at, known.name, spent, step.work.scaler, moved, NO_CELLS, vanished
+        fields = step.at, known.name, spent, work.scaler, moved, NO_CELLS, vanished
         if fields != known.fields:
             known.fields, known.event = fields, journal.made(Step, *fields)
         journal.post(known.event)
         self.backwards.stepped(known.slots)
-        for hear in self.stepped:
-            hear(step)
+        if self.stepped:
+            for hear in self.stepped:
+                hear(step)
 
     @unfailing
     def skipped(self, at: Place, optimizer: Optimizer, scaler: str, reason: str) -> None:
@@ -300,6 +308,10 @@ class Optimizers:
     @unfailing
     def _look_at_idle(self, step: Stepping) -> None:
         step.idle = self.idle.look(step.known.name, step.known.slots)
+
+
+def _lists(optimizer: Optimizer) -> list[tuple[int, int]]:
+    return [(id(held := group["params"]), len(held)) for group in optimizer.param_groups]
 
 
 def parameters(optimizer: Optimizer) -> Iterator[Tensor]:

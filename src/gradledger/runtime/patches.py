@@ -30,7 +30,10 @@ class Patches(ExitStack):
     def everywhere(
         self, owner: ModuleType, wrappers: Mapping[str, Callable[[Function], Function]]
     ) -> None:
-        """The same for functions of a module, also where others have imported them by name."""
+        """The same for functions of a module, also where others have imported them by name.
+
+        By a private name, the module that they come from calls them from its own functions.
+        """
         wrapped = {}
         for name, wrapper in wrappers.items():
             real = getattr(owner, name)
@@ -41,7 +44,9 @@ class Patches(ExitStack):
                 continue
             for alias, value in list(names.items()):
                 if type(value) is FunctionType and value in wrapped:
-                    self.set(module, alias, wrapped[value])
+                    at_home = value.__module__ == module.__name__
+                    if not (at_home and alias.startswith("_")):
+                        self.set(module, alias, wrapped[value])
 
 
 _INHERITED = object()

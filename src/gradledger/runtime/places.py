@@ -51,8 +51,8 @@ class Places:
         self._sources: dict[str, Source] = {}
         # By identity: Python hashes a code object anew each time, all of its bytecode.
         self._user_code: dict[int, bool] = {}
-        self._spots: dict[tuple[int, int], Spot] = {}
-        """Of the user's code alone."""
+        self.spots: dict[tuple[int, int], Spot] = {}
+        """Of the user's code alone, by code and instruction."""
         self._codes: list[CodeType] = []
         """Kept alive, so that no other code is ever taken for one of them."""
         self.met: list[str] = []
@@ -101,8 +101,7 @@ class Places:
         """
         if frame is None:
             frame = sys._getframe(1)
-        # Nothing here is done more often, and it is nearly always done from a spot that is known.
-        spot = self._spots.get((id(frame.f_code), frame.f_lasti))
+        spot = self.spots.get((id(frame.f_code), frame.f_lasti))
         if spot is None or outside is not None:
             users = self.running(frame, outside=outside)
             if users is None:
@@ -132,11 +131,11 @@ class Places:
     def spot(self, frame: FrameType) -> Spot:
         """Where this frame of the user's is."""
         code, instruction = frame.f_code, frame.f_lasti
-        known = self._spots.get((id(code), instruction))
+        known = self.spots.get((id(code), instruction))
         if known is None:
             self.is_users(code)
             known = self._find(code, instruction, frame.f_lineno)
-            self._spots[id(code), instruction] = known
+            self.spots[id(code), instruction] = known
         return known
 
     def in_traceback(self, traceback: TracebackType | None) -> Place | None:

@@ -17,6 +17,7 @@ from gradledger.rules.ranks import Fingerprints
 from gradledger.runtime.graphs import tensors
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.patches import Function, Patches
+from gradledger.runtime.togetherness import Togetherness
 from gradledger.runtime.unfailing import unfailing
 
 if TYPE_CHECKING:
@@ -56,6 +57,9 @@ class Replicas:
 
         self._exchanged = False
         """The ranks have told each other something since the latest backward."""
+        self._own = False
+        """What the latest backward deposited is this rank's own."""
+        self._together = Togetherness(journal)
 
     def watch(self, patches: Patches) -> None:
         """Audit all replicas until the patches are closed."""
@@ -70,6 +74,7 @@ class Replicas:
                 self.pending.append(bool(module.require_backward_grad_sync))
                 if not self._replicated:
                     self._begin(module)
+                self._goes_on()
             return result
 
         return forward
@@ -78,6 +83,9 @@ class Replicas:
     def _begin(self, module: DistributedDataParallel) -> None:
         """There are replicas."""
         self._replicated = [weakref.ref(p) for p in module.parameters()]
+        # A hook may average over some ranks only, until parameters are averaged over all.
+        hooked = bool(getattr(module, "_comm_hooks", None))
+        self._together.begin(module.parameters(), apart=hooked)
         for begin in self.found:
             begin()
         self.journal.heard.append(self._heard)
@@ -93,6 +101,7 @@ class Replicas:
     def _around_exchange(self, real: Function) -> Function:
         def exchange(*args: Any, **kwargs: Any) -> Any:
             self._exchanged = True
+            self._exchanges()
             return real(*args, **kwargs)
 
         return exchange
@@ -102,6 +111,7 @@ class Replicas:
 
         def make_alike(*args: Any, **kwargs: Any) -> Any:
             self._exchanged = True
+            self._exchanges()
             work = journal.thread.work
             if journal.asleep or is_compiling() or work.depth or work.hushed:
                 return real(*args, **kwargs)
@@ -114,6 +124,15 @@ class Replicas:
         return make_alike
 
     @unfailing
+    def _exchanges(self) -> None:
+        if not self.journal.asleep and not self.journal.work.depth:
+            self._together.exchanges()
+
+    @unfailing
+    def _goes_on(self) -> None:
+        self._together.goes_on()
+
+    @unfailing
     def _arrived(self) -> Place:
         return self.journal.arrive()
 
@@ -124,6 +143,7 @@ class Replicas:
             if slots := cells.sharing(given):
                 for slot, state in zip(slots, cells.states(slots), strict=True):
                     cells.seen[slot] = state
+                self._own = False
                 journal.post(journal.made(Sync, at, cells.names_of(slots)))
 
     def _heard(self, event: Event, findings: object) -> None:
@@ -132,6 +152,7 @@ class Replicas:
         To multiply one's own is no such thing.
         """
         if self._exchanged and isinstance(event, Edit) and event.kind != "scale":
+            self._own = False
             self.journal.post(self.journal.made(Sync, event.at, event.cells))
 
     # What DDP averages
@@ -141,12 +162,15 @@ class Replicas:
         self._exchanged = False
         averages = any(self.pending)
         self.pending.clear()
+        self._own = not averages
         if averages and not partial:
             self.journal.post(self.journal.made(Sync, at, cells))
 
     def stepped(self, step: Stepping) -> None:
         """An optimizer has stepped: at first always, then ever more rarely, take fingerprints."""
         self._steps += 1
+        if self._own:
+            self._own, self._together.apart = False, True
         if self._steps <= 4 or not self._steps & (self._steps - 1):
             cells = self.journal.cells
             prints = {}
@@ -154,9 +178,22 @@ class Replicas:
                 slot = None if parameter is None else cells.slot(parameter)
                 if parameter is not None and slot is not None:
                     prints[cells.names[slot]] = fingerprint(parameter)
-            self.taken.append((step.at, self._steps, prints))
-            for hear in self.printed:
-                hear(step.at, self._steps, prints)
+            if self._together.apart:
+                self._together.held.append((step.at, self._steps, prints))
+            else:
+                self._taken(step.at, self._steps, prints)
+
+    def _taken(self, at: Place, step: int, prints: Mapping[str, int]) -> None:
+        self.taken.append((at, step, prints))
+        for hear in self.printed:
+            hear(at, step, prints)
+
+    @unfailing
+    def end(self) -> None:
+        """The run ends: what was held back until it is known whether the ranks were brought
+        together is told now, if they were not."""
+        for at, step, prints in self._together.end():
+            self._taken(at, step, prints)
 
 
 def fingerprint(tensor: Tensor) -> int:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from torch.optim import Optimizer
-
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.optimizers import Optimizers, Stepping
+from gradledger.runtime.unfailing import unfailing
 
 FIRST = 100
 """Steps that are audited in any case: most faults show at once."""
@@ -25,7 +24,7 @@ class Sampling:
         self._filled: list[bool] = []
         """Which cells held something when it fell asleep."""
         optimizers.stepped.append(self._stepped)
-        optimizers.woken = self._unwatched_step
+        journal.sleeper = self._unwatched_step
         self._optimizers = optimizers
 
     def _stepped(self, step: Stepping) -> None:
@@ -37,13 +36,17 @@ class Sampling:
         self._filled = self._look()
         self.journal.asleep = True
 
-    def _unwatched_step(self, optimizer: Optimizer) -> None:
-        if id(optimizer) != self._sleeper or self.journal.closed:
-            return
-        self._slept += 1
+    def _unwatched_step(self, optimizer: object) -> None:
+        if id(optimizer) == self._sleeper:
+            self._slept += 1
+            if self._slept >= self.every - 1:
+                self._wake()
+
+    @unfailing
+    def _wake(self) -> None:
         # Elsewhere in the cycle than before, it sleeps on: what it missed would look like faults.
         alone = self._optimizers.backwards.walks.alone
-        if self._slept >= self.every - 1 and alone and self._look() == self._filled:
+        if alone and not self.journal.closed and self._look() == self._filled:
             self.journal.asleep = False
             self.journal.cells.seen[:] = self.journal.cells.look()
 

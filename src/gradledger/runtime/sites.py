@@ -43,6 +43,8 @@ class Site:
         """More than one pass of it has gone into a window."""
         self.reaches_inputs = False
         """Its graph ends also in leaves that are no parameters, and that nobody owns."""
+        self.hooked = False
+        """Hooks of its leaves may change what arrives: by how much, nobody knows."""
         self.unread = Loss(UNKNOWN_WEIGHT)
         self.fields: tuple[object, ...] = (None,)
         self.event: Backward
@@ -70,13 +72,10 @@ class Site:
         always = ALWAYS if retain or self.walked else 4
         self.next_walk = self.passes + 1 if self.passes < always else 2 * self.passes
 
-    def counts_now(self) -> bool:
-        """Is this pass's graph counted? Where none is kept, later ones are only now and then."""
-        if self.passes < self.next_count:
-            return False
+    def counts_now(self) -> None:
+        """This pass's graph is counted. Where none is kept, later ones are only now and then."""
         if self.passes > ALWAYS and not self.alive:
             self.next_count = self.passes + RARELY
-        return True
 
     def token(self, window: int) -> Token:
         """A new one, counted among the living until it dies."""

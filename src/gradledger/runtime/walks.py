@@ -21,16 +21,17 @@ NO_SLOTS: frozenset[int] = frozenset()
 class Walking:
     """A pass from its roots."""
 
-    __slots__ = ("inputs", "nested", "reach", "roots")
+    # What is the same for most passes stands in the class: one is made in every step.
+
+    reach: frozenset[int] | None = None
+    """The slots that it may write to, once somebody has to know."""
+    nested = False
+    """It has made others in its midst (checkpoints) whose graphs nobody has looked at."""
 
     def __init__(self, roots: list[Tensor], inputs: object = None) -> None:
         self.roots = roots
         self.inputs = inputs
         """The only tensors that it may write to the gradients of, if it was told."""
-        self.reach: frozenset[int] | None = None
-        """The slots that it may write to, once somebody has to know."""
-        self.nested = False
-        """It has made others in its midst (checkpoints) whose graphs nobody has looked at."""
 
 
 UNWATCHED = Walking([])
@@ -46,6 +47,8 @@ class Walks:
         self.running: dict[int, Walking] = {}
         self.threads: set[int] = set()
         """Those that have made passes."""
+        self.threaded = False
+        """Have several threads made passes?"""
         self.shared = False
         """Several threads make passes, or gradients share their memory: what looks as if it had
         changed may have been changed by others, so a pass looks only at what it reaches."""
@@ -59,7 +62,8 @@ class Walks:
         """A thread is about to make a pass."""
         if thread not in self.threads:
             self.threads.add(thread)
-            self.shared = self.shared or len(self.threads) > 1
+            self.threaded = len(self.threads) > 1
+            self.shared = self.shared or self.threaded
 
     def begin(self, thread: int, walk: Walking) -> None:
         """It goes into the pass."""
@@ -80,11 +84,6 @@ class Walks:
         """Others may have these slots next."""
         for trained in self._trained.values():
             trained.difference_update(slots)
-
-    @property
-    def threaded(self) -> bool:
-        """Have several threads made passes?"""
-        return len(self.threads) > 1
 
     @property
     def together(self) -> tuple[int, CellNames | None]:
