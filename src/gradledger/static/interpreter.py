@@ -199,11 +199,13 @@ class Interpreter:
             case Try():
                 return self._try(program, paths, visit)
             case Require(cells):
-                return frozenset(
+                meeting = frozenset(
                     path
                     for path in paths
                     if any(cell.deposited for _, cell in path[0].among(cells))
                 )
+                # What no path meets is no knowledge of the program, but an error about it.
+                return meeting or paths
 
     def _do(self, event: Event, paths: Paths, visit: Visit) -> Paths:
         # Of all events together: a loop may go round for very long with one new page each time.

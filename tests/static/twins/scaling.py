@@ -3,6 +3,52 @@
 from __future__ import annotations
 
 TWINS = {
+    "where there is no scale, nothing is unscaled": """
+        def train(net, one, scaler, amp):
+            for x, y in loader:
+                one.zero_grad()
+                loss = criterion(net(x), y)
+                if amp:
+                    scaler.scale(loss).backward()
+                else:
+                    loss.backward()
+                if amp:
+                    scaler.unscale_(one)
+                    scaler.unscale_(one)  # wrong only, GL405
+                torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+                if amp:
+                    scaler.step(one)
+                    scaler.update()
+                else:
+                    one.step()
+        """,
+    "a function that is not in sight may give no scaler": """
+        from tools import make_scaler
+
+        class Trainer:
+            def __init__(self, net):
+                self.net = net
+                self.one = torch.optim.SGD(net.parameters(), lr=0.1)
+                self.scaler = make_scaler(device)
+
+            def train(self):
+                for x, y in loader:
+                    self.one.zero_grad()
+                    loss = criterion(self.net(x), y)
+                    if self.scaler is None:
+                        loss.backward()
+                    else:
+                        self.scaler.scale(loss).backward()
+                    if self.scaler is not None:
+                        self.scaler.unscale_(self.one)
+                        self.scaler.unscale_(self.one)  # wrong only, GL405
+                    torch.nn.utils.clip_grad_norm_(self.net.parameters(), 1.0)
+                    if self.scaler is None:
+                        self.one.step()
+                    else:
+                        self.scaler.step(self.one)
+                        self.scaler.update()
+        """,
     "two methods ask the same of one object": """
         class Trainer:
             def __init__(self, net, config):
