@@ -248,10 +248,14 @@ class Inlining(Looking):
                 # Which of them is made of which argument, nobody knows.
                 surely = frozenset.intersection(*filter(None, map(reach_of, values)))
             made = replace(made, reach=surely, maybe=made.maybe | (made.reach - surely))
+
+        def follow() -> Known:
+            return self._followed(function, arguments, node, root=False)
+
         if self.is_worth_a_look(function) and self.depends_on_what_is_called(made):
-            return self.looked_into(
-                function, made, lambda: self._followed(function, arguments, node, root=False)
-            )
+            return self.looked_into(function, made, follow)
+        if not made.plain and self.weighs(function):
+            return self.weighed(function, made, follow)
         return made
 
     def _renew_attributes(self, function: FunctionDef, owner: str, node: ast.AST) -> None:
