@@ -22,7 +22,7 @@ from gradledger.ledger import (
     one_per_fault,
 )
 from gradledger.ledger.cells import SATURATING
-from gradledger.ledger.events import Batch, Event, Read, Step
+from gradledger.ledger.events import Batch, Event, Read, Schedule, Step
 from gradledger.ledger.outcomes import Outcome
 from gradledger.static.program import (
     Branch,
@@ -94,6 +94,8 @@ class Interpreter:
         self._first_breach: dict[Fault, Breach] = {}
         self._events: dict[Visit, Event] = {}
         """What was judged to break a law, and where."""
+        self._schedules: dict[Visit, Schedule] = {}
+        """Where schedules move."""
         self._outcomes = Outcomes(judge, counts=False)
         self._stepped: set[str] = set()
         """Facts that tell that a path has come through a step before."""
@@ -126,6 +128,7 @@ class Interpreter:
             visit: {
                 fault: "certain"
                 if self._certain(sure, self.met[visit], self._grounds(fault[0], options))
+                or self._at_first(fault)
                 else "possible"
                 for fault, sure in faults.items()
             }
@@ -140,6 +143,17 @@ class Interpreter:
             # The first step is innocent: what counts is whether the next one can be.
             return {*options, *self._stepped}
         return () if rule in ABSENT else options
+
+    def _at_first(self, fault: Fault) -> bool:
+        """Of a schedule: is it too early on every path, whenever it moves for the first time?"""
+        firsts = [
+            path in self._sure[visit][fault]
+            for visit, event in self._schedules.items()
+            if fault == ("GL503", event.at)
+            for path in self.met[visit]
+            if all(log.name != event.scheduler for log in path[0].schedulers)
+        ]
+        return bool(firsts) and all(firsts)
 
     def _certain(self, broken: set[Path], met: set[Path], options: Collection[str]) -> bool:
         if broken == met:
@@ -219,6 +233,8 @@ class Interpreter:
             name = f"stepped at {event.at.path}:{event.at.line}"
             self._stepped.add(name)
             here |= {(name, True)}
+        elif isinstance(event, Schedule):
+            self._schedules[visit] = event
         if self._breaking_off is not None:
             self._breaking_off |= paths
         # Many paths are on one page: what the event does to that is asked for once.

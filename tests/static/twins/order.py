@@ -3,6 +3,16 @@
 from __future__ import annotations
 
 TWINS = {
+    "a schedule that moves with its window moves behind the step": """
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+        for i, (x, y) in enumerate(loader):
+            (criterion(model(x), y) / 4).backward()
+            if (i + 1) % 4 == 0 or i + 1 == len(loader):
+                schedule.step()  # wrong only, GL503
+                optimizer.step()
+                schedule.step()  # right only
+                optimizer.zero_grad()
+        """,
     "a step that finds nothing is a step, and so is the next": """
         other = nn.Linear(3, 3)
         another = torch.optim.SGD(other.parameters(), lr=0.1)
