@@ -99,6 +99,8 @@ class Interpreter:
         self._outcomes = Outcomes(judge, counts=False)
         self._stepped: set[str] = set()
         """Facts that tell that a path has come through a step before."""
+        self._last_rounds: set[str] = set()
+        """Facts that tell whether it is the last round of a loop."""
         self._acting: Facts = _NO_FACTS
         """Facts that tell that something has happened in a round, of the loops that are going."""
         self._left: defaultdict[Exit, Paths] = defaultdict(frozenset)
@@ -142,6 +144,9 @@ class Interpreter:
         if rule == "GL101":
             # The first step is innocent: what counts is whether the next one can be.
             return {*options, *self._stepped}
+        if rule == "GL504":
+            # In the last round everything may be made up for: what counts are those before it.
+            return self._last_rounds
         return () if rule in ABSENT else options
 
     def _at_first(self, fault: Fault) -> bool:
@@ -307,6 +312,7 @@ class Interpreter:
             known = frozenset({(loop.first, visit[-1] == "first")})
             paths = frozenset((p, f | known) for p, f in _without(paths, loop.first))
         if loop.last is not None:
+            self._last_rounds.add(loop.last)
             paths = _without(paths, loop.last)
             paths = frozenset(
                 (page, facts | {(loop.last, answer)})

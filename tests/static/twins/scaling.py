@@ -3,6 +3,43 @@
 from __future__ import annotations
 
 TWINS = {
+    "a function computes a loss with a net that stands around it": """
+        scaler = torch.amp.GradScaler()
+
+        def penalty(x):
+            return model(x).pow(2).mean()
+
+        for x, y in loader:
+            optimizer.zero_grad()
+            scaler.scale(criterion(model(x), y)).backward()
+            scaler.scale(penalty(x)).backward()  # right only
+            penalty(x).backward()  # wrong only, GL404
+            scaler.step(optimizer)
+            scaler.update()
+        """,
+    "a class has a backward of its own, and a step": """
+        class Engine:
+            def __init__(self, net):
+                self.net = net
+                self.one = torch.optim.SGD(net.parameters(), lr=0.1)
+                self.scaler = torch.amp.GradScaler()
+
+            def backward(self, loss):
+                self.scaler.scale(loss).backward()
+
+            def step(self):
+                self.scaler.step(self.one)  # right only
+                self.one.step()  # wrong only, GL402
+                self.scaler.update()
+                self.one.zero_grad()
+
+            def fit(self):
+                for x, y in loader:
+                    self.backward(criterion(self.net(x), y))
+                    self.step()
+
+        Engine(model).fit()
+        """,
     "where there is no scale, nothing is unscaled": """
         def train(net, one, scaler, amp):
             for x, y in loader:

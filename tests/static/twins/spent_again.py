@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 TWINS = {
+    "gradients that are clamped are the fresh ones, and the old ones below them": """
+        for x, y in loader:
+            optimizer.zero_grad()  # right only
+            criterion(model(x), y).backward()
+            for p in model.parameters():
+                p.grad.data.clamp_(-1, 1)
+            optimizer.step()  # GL101
+        """,
     "one step is enough for each backward": """
         other = nn.Linear(8, 3)
         another = torch.optim.SGD(other.parameters(), lr=0.1)
