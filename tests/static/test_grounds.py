@@ -50,8 +50,37 @@ SURE = {
                 one.zero_grad()  # GL201
                 one.step()
         """,
+    "two steps stand in a row": """
+        def fit(net, one, data):
+            for x, y in data:
+                one.zero_grad()
+                criterion(net(x), y).backward()
+                one.step()
+                one.step()  # GL101
+        """,
+    "a schedule moves before the step of every window": """
+        def fit(data, n):
+            net = nn.Linear(8, 3)
+            one = torch.optim.SGD(net.parameters(), lr=0.1)
+            schedule = torch.optim.lr_scheduler.StepLR(one, 10)
+            for i, (x, y) in enumerate(data):
+                (criterion(net(x), y) / n).backward()
+                if (i + 1) % n == 0:
+                    schedule.step()  # GL503
+                    one.step()
+                    one.zero_grad()
+        """,
 }
 DOUBTED = {
+    "a second step that only some ways lead to": """
+        def fit(net, one, data):
+            for x, y in data:
+                one.zero_grad()
+                criterion(net(x), y).backward()
+                if x.mean() > 0:
+                    one.step()
+                one.step()  # GL101
+        """,
     "what clears is in the other arm of a condition that changes": """
         def fit(net, one, data):
             for i, (x, y) in enumerate(data):

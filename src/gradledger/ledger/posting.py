@@ -143,10 +143,12 @@ def _depositing(
 def _(event: Edit, page: Page) -> Page:
     by_hand = Holding(Deposit(event.at, UNKNOWN_WEIGHT, by_hand=True))
 
-    def edited(holding: Holding) -> Holding:
+    def edited(holding: Holding, alone: bool) -> Holding:
         if not holding.fresh:
-            # Who works on spent gradients by hand means to use them again.
-            return replace(by_hand, count=holding.count, batches=holding.batches)
+            # Who works on spent gradients by hand means to use them again, unless it is the fresh
+            # ones on top of them that are worked on.
+            again = replace(by_hand, count=holding.count, batches=holding.batches)
+            return again if alone else holding
         divisor = holding.deposit.weight.divisor
         factor = event.factor if event.kind == "scale" else None
         divisor = divisor / factor if factor and isinstance(divisor, int | float) else None
@@ -161,7 +163,8 @@ def _(event: Edit, page: Page) -> Page:
         fills = event.kind == "change" and cell.zeros and not cell.holdings
         if event.kind == "assign" or fills:
             return replace(cell, holdings=(by_hand,), zeros=False, deposited=True, cleared_at=None)
-        return cell.mapped(map(edited, cell.holdings), page.counting)
+        alone = not cell.fresh
+        return cell.mapped((edited(h, alone) for h in cell.holdings), page.counting)
 
     return page.touch(event.cells, change)
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gradledger.ledger.events import Backward, Clear, Event, Own, Step, Unscale
+from gradledger.ledger.events import Backward, Clear, Edit, Event, Own, Step, Unscale
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.blocks import events_in, pieces
 from gradledger.static.lowering.dependence import changing
 from gradledger.static.lowering.roots import Root
-from gradledger.static.program import Branch, Do, Loop, Program, Tick
+from gradledger.static.program import Branch, Do, Forget, Loop, Program, Require, Sequence, Tick
 
 OF_ABSENCE = frozenset({"GL202", "GL501"})
 """With several optimizers, nobody can be sure that a backward did not reach one of them."""
@@ -53,7 +53,10 @@ class Grounds:
             return False
         match finding.rule:
             case "GL101":
-                return any(self._uncleared(finding, loop) for loop in self._around(finding.at))
+                around = list(self._around(finding.at))
+                if any(_steps_again(finding, loop) for loop in around):
+                    return True
+                return any(self._uncleared(finding, loop) for loop in around)
             case "GL201":
                 around = list(self._around(finding.at))
                 if any(_comes_between(finding.at, loop) for loop in around):
@@ -139,6 +142,48 @@ def _in_one_run(at: Place, program: Program, unsteady: set[str]) -> Iterator[Eve
         sides = taken or sides
     for side in sides:
         yield from _in_one_run(at, side, unsteady)
+
+
+def _steps_again(finding: Finding, program: Program) -> bool:
+    """Is it the second step in a row, with no way round, nothing deposited and nothing cleared?"""
+    return any(
+        _second_in_a_row(finding, list(_in_line(piece)))
+        for piece in (program, *pieces(program))
+        if isinstance(piece, Sequence)
+    )
+
+
+def _second_in_a_row(finding: Finding, line: list[Event | None]) -> bool:
+    stepped: set[str] = set()
+    for event in line:
+        if isinstance(event, Step):
+            if event.at == finding.at and event.optimizer in stepped:
+                return True
+            stepped.add(event.optimizer)
+        elif event is None or _touches(event, finding.cells):
+            stepped.clear()
+    return False
+
+
+def _touches(event: Event, cells: frozenset[str]) -> bool:
+    """Does it change what is in these cells, or may it?"""
+    if not isinstance(event, Backward | Clear | Edit):
+        return False
+    return not event.cells or not event.cells.isdisjoint(cells)
+
+
+def _in_line(program: Program) -> Iterator[Event | None]:
+    """The events that come one after the other on every path; None for a piece with several."""
+    match program:
+        case Do(event):
+            yield event
+        case Sequence(parts):
+            for part in parts:
+                yield from _in_line(part)
+        case Forget() | Tick() | Require():
+            pass
+        case _:
+            yield None
 
 
 def _stepping(loop: Program) -> set[str]:

@@ -22,7 +22,7 @@ from gradledger.ledger import (
     one_per_fault,
 )
 from gradledger.ledger.cells import SATURATING
-from gradledger.ledger.events import Batch, Event, Read, Step
+from gradledger.ledger.events import Batch, Event, Read, Schedule, Step
 from gradledger.ledger.outcomes import Outcome
 from gradledger.static.program import (
     Branch,
@@ -94,9 +94,13 @@ class Interpreter:
         self._first_breach: dict[Fault, Breach] = {}
         self._events: dict[Visit, Event] = {}
         """What was judged to break a law, and where."""
+        self._schedules: dict[Visit, Schedule] = {}
+        """Where schedules move."""
         self._outcomes = Outcomes(judge, counts=False)
         self._stepped: set[str] = set()
         """Facts that tell that a path has come through a step before."""
+        self._last_rounds: set[str] = set()
+        """Facts that tell whether it is the last round of a loop."""
         self._acting: Facts = _NO_FACTS
         """Facts that tell that something has happened in a round, of the loops that are going."""
         self._left: defaultdict[Exit, Paths] = defaultdict(frozenset)
@@ -126,6 +130,7 @@ class Interpreter:
             visit: {
                 fault: "certain"
                 if self._certain(sure, self.met[visit], self._grounds(fault[0], options))
+                or self._at_first(fault)
                 else "possible"
                 for fault, sure in faults.items()
             }
@@ -139,7 +144,21 @@ class Interpreter:
         if rule == "GL101":
             # The first step is innocent: what counts is whether the next one can be.
             return {*options, *self._stepped}
+        if rule == "GL504":
+            # In the last round everything may be made up for: what counts are those before it.
+            return self._last_rounds
         return () if rule in ABSENT else options
+
+    def _at_first(self, fault: Fault) -> bool:
+        """Of a schedule: is it too early on every path, whenever it moves for the first time?"""
+        firsts = [
+            path in self._sure[visit][fault]
+            for visit, event in self._schedules.items()
+            if fault == ("GL503", event.at)
+            for path in self.met[visit]
+            if all(log.name != event.scheduler for log in path[0].schedulers)
+        ]
+        return bool(firsts) and all(firsts)
 
     def _certain(self, broken: set[Path], met: set[Path], options: Collection[str]) -> bool:
         if broken == met:
@@ -199,11 +218,13 @@ class Interpreter:
             case Try():
                 return self._try(program, paths, visit)
             case Require(cells):
-                return frozenset(
+                meeting = frozenset(
                     path
                     for path in paths
                     if any(cell.deposited for _, cell in path[0].among(cells))
                 )
+                # What no path meets is no knowledge of the program, but an error about it.
+                return meeting or paths
 
     def _do(self, event: Event, paths: Paths, visit: Visit) -> Paths:
         # Of all events together: a loop may go round for very long with one new page each time.
@@ -217,6 +238,8 @@ class Interpreter:
             name = f"stepped at {event.at.path}:{event.at.line}"
             self._stepped.add(name)
             here |= {(name, True)}
+        elif isinstance(event, Schedule):
+            self._schedules[visit] = event
         if self._breaking_off is not None:
             self._breaking_off |= paths
         # Many paths are on one page: what the event does to that is asked for once.
@@ -289,6 +312,7 @@ class Interpreter:
             known = frozenset({(loop.first, visit[-1] == "first")})
             paths = frozenset((p, f | known) for p, f in _without(paths, loop.first))
         if loop.last is not None:
+            self._last_rounds.add(loop.last)
             paths = _without(paths, loop.last)
             paths = frozenset(
                 (page, facts | {(loop.last, answer)})

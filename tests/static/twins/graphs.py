@@ -3,6 +3,30 @@
 from __future__ import annotations
 
 TWINS = {
+    "what a criterion gives next to its loss may be numbers": """
+        class Parts(nn.Module):
+            def forward(self, out, y):
+                main = F.mse_loss(out, y)
+                return main + out.abs().mean(), {"loss_main": main.item()}
+
+        class Both(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = Parts()
+
+            def forward(self, out, y):
+                return self.inner(out, y)
+
+        measure = Both() if device == "cuda" else Parts()
+        shown = []
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss, losses = measure(model(x), y)
+            loss.backward()
+            optimizer.step()
+            shown.append(losses["loss_main"])  # right only
+            shown.append(loss)  # wrong only, GL701
+        """,
     "a class from outside need not keep what is appended": """
         from meters import CumulativeAverage
         losses = CumulativeAverage()  # right only

@@ -3,6 +3,32 @@
 from __future__ import annotations
 
 TWINS = {
+    "rows that are split stand in the source": """
+        rows = torch.randn(64, 8)  # right only
+        rows = torch.randn(60, 8)  # wrong only
+        for epoch in range(epochs):
+            for i, x in enumerate(rows.split(4)):
+                (model(x).pow(2).mean() / 2).backward()  # GL203
+                if i % 2 == 1:
+                    optimizer.step()
+                    optimizer.zero_grad()
+        """,
+    "a dataset of one's own says how long it is": """
+        class Rows(torch.utils.data.Dataset):
+            def __len__(self):
+                return 96  # right only
+                return 100  # wrong only
+
+            def __getitem__(self, i):
+                return torch.randn(8), 1
+
+        for epoch in range(epochs):
+            for i, (x, y) in enumerate(DataLoader(Rows(), batch_size=8)):
+                (criterion(model(x), y) / 4).backward()  # GL203
+                if (i + 1) % 4 == 0:
+                    optimizer.step()
+                    optimizer.zero_grad()
+        """,
     "a field of which the default is a window of one": """
         from dataclasses import dataclass, field
 

@@ -3,6 +3,38 @@
 from __future__ import annotations
 
 TWINS = {
+    "a schedule that moves with its window moves behind the step": """
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+        for i, (x, y) in enumerate(loader):
+            (criterion(model(x), y) / 4).backward()
+            if (i + 1) % 4 == 0 or i + 1 == len(loader):
+                schedule.step()  # wrong only, GL503
+                optimizer.step()
+                schedule.step()  # right only
+                optimizer.zero_grad()
+        """,
+    "a step that finds nothing is a step, and so is the next": """
+        other = nn.Linear(3, 3)
+        another = torch.optim.SGD(other.parameters(), lr=0.1)
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+
+        def train(data):
+            schedule.step()  # wrong only, GL503
+            for x, y in data:
+                optimizer.zero_grad()
+                another.zero_grad()
+                optimizer.step()
+                another.step()
+                optimizer.zero_grad()
+                another.zero_grad()
+                criterion(other(model(x)), y).backward()
+                optimizer.step()
+                another.step()
+            schedule.step()  # right only
+
+        for epoch in range(epochs):
+            train(dataset.batches)
+        """,
     "a schedule that is told its epoch skips nothing": """
         schedule = torch.optim.lr_scheduler.StepLR(optimizer, 10)
         for epoch in range(epochs):

@@ -3,6 +3,89 @@
 from __future__ import annotations
 
 TWINS = {
+    "a function computes a loss with a net that stands around it": """
+        scaler = torch.amp.GradScaler()
+
+        def penalty(x):
+            return model(x).pow(2).mean()
+
+        for x, y in loader:
+            optimizer.zero_grad()
+            scaler.scale(criterion(model(x), y)).backward()
+            scaler.scale(penalty(x)).backward()  # right only
+            penalty(x).backward()  # wrong only, GL404
+            scaler.step(optimizer)
+            scaler.update()
+        """,
+    "a class has a backward of its own, and a step": """
+        class Engine:
+            def __init__(self, net):
+                self.net = net
+                self.one = torch.optim.SGD(net.parameters(), lr=0.1)
+                self.scaler = torch.amp.GradScaler()
+
+            def backward(self, loss):
+                self.scaler.scale(loss).backward()
+
+            def step(self):
+                self.scaler.step(self.one)  # right only
+                self.one.step()  # wrong only, GL402
+                self.scaler.update()
+                self.one.zero_grad()
+
+            def fit(self):
+                for x, y in loader:
+                    self.backward(criterion(self.net(x), y))
+                    self.step()
+
+        Engine(model).fit()
+        """,
+    "where there is no scale, nothing is unscaled": """
+        def train(net, one, scaler, amp):
+            for x, y in loader:
+                one.zero_grad()
+                loss = criterion(net(x), y)
+                if amp:
+                    scaler.scale(loss).backward()
+                else:
+                    loss.backward()
+                if amp:
+                    scaler.unscale_(one)
+                    scaler.unscale_(one)  # wrong only, GL405
+                torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+                if amp:
+                    scaler.step(one)
+                    scaler.update()
+                else:
+                    one.step()
+        """,
+    "a function that is not in sight may give no scaler": """
+        from tools import make_scaler
+
+        class Trainer:
+            def __init__(self, net):
+                self.net = net
+                self.one = torch.optim.SGD(net.parameters(), lr=0.1)
+                self.scaler = make_scaler(device)
+
+            def train(self):
+                for x, y in loader:
+                    self.one.zero_grad()
+                    loss = criterion(self.net(x), y)
+                    if self.scaler is None:
+                        loss.backward()
+                    else:
+                        self.scaler.scale(loss).backward()
+                    if self.scaler is not None:
+                        self.scaler.unscale_(self.one)
+                        self.scaler.unscale_(self.one)  # wrong only, GL405
+                    torch.nn.utils.clip_grad_norm_(self.net.parameters(), 1.0)
+                    if self.scaler is None:
+                        self.one.step()
+                    else:
+                        self.scaler.step(self.one)
+                        self.scaler.update()
+        """,
     "two methods ask the same of one object": """
         class Trainer:
             def __init__(self, net, config):

@@ -3,6 +3,41 @@
 from __future__ import annotations
 
 TWINS = {
+    "gradients that are clamped are the fresh ones, and the old ones below them": """
+        for x, y in loader:
+            optimizer.zero_grad()  # right only
+            criterion(model(x), y).backward()
+            for p in model.parameters():
+                p.grad.data.clamp_(-1, 1)
+            optimizer.step()  # GL101
+        """,
+    "one step is enough for each backward": """
+        other = nn.Linear(8, 3)
+        another = torch.optim.SGD(other.parameters(), lr=0.1)
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            optimizer.step()
+            another.zero_grad()
+            criterion(other(x), y).backward()
+            another.step()
+            optimizer.step()  # wrong only, GL101
+        """,
+    "one of two ways to step is taken": """
+        amp = device == "cuda"
+        scaler = torch.amp.GradScaler(enabled=amp)
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            if amp:
+                scaler.scale(loss).backward()
+                scaler.step(optimizer)
+                scaler.update()
+            else:
+                loss.backward()
+                optimizer.step()
+                optimizer.step()  # wrong only, GL101
+        """,
     "who wraps an optimizer steps and clears for it": """
         from apex.parallel.LARC import LARC
         net = nn.Linear(8, 3)

@@ -3,6 +3,33 @@
 from __future__ import annotations
 
 TWINS = {
+    "a function that only computes the loss gives a mean, too": """
+        def loss_of(net, x, y):
+            scores = net(x)
+            return F.cross_entropy(scores, y)
+
+        for i, (x, y) in enumerate(loader):
+            loss = loss_of(model, x, y)
+            loss = loss / 4  # right only
+            loss.backward()  # GL301
+            if (i + 1) % 4 == 0 or i + 1 == len(loader):
+                optimizer.step()
+                optimizer.zero_grad()
+        """,
+    "a function gives a sum that is divided by what is in all of the window": """
+        def losses(net, x, y):
+            scores = net(x)
+            main = F.cross_entropy(scores, y, reduction="sum")  # right only
+            main = F.cross_entropy(scores, y)  # wrong only
+            return main, scores.argmax(1)
+
+        for i, (x, y) in enumerate(loader):
+            loss, chosen = losses(model, x, y)
+            loss.backward()  # GL301
+            if (i + 1) % 4 == 0 or i + 1 == len(loader):
+                optimizer.step()
+                optimizer.zero_grad()
+        """,
     "a batch in one piece is no window": """
         class Trainer:
             def __init__(self, net, pieces=None):

@@ -172,7 +172,7 @@ class Assignments(ByHand):
         """`total += loss`: the sum holds the graphs of all iterations."""
         if not self.loops or not value.sure or value.plain or operator_of(node) != "+":
             return made
-        if self._may_be_a_number(node.value):
+        if self.may_be_a_number(node.value):
             return made
         if self.is_of_this_batch(node.target):
             return made
@@ -180,21 +180,28 @@ class Assignments(ByHand):
         self.emit(Keep(at, "loss"))
         return replace(made, kept=made.kept | {at}, sure=True)
 
-    def _may_be_a_number(self, value: ast.expr) -> bool:
+    def may_be_a_number(self, value: ast.expr) -> bool:
         """`loss, accuracy = model(batch)`: of several outputs, only a loss surely has a graph."""
         match value:
             case ast.BinOp(left=left, right=right):
                 # Times a number of items, a number stays one.
                 sides = [side for side in (left, right) if not self._is_number(side)]
-                return bool(sides) and all(map(self._may_be_a_number, sides))
+                return bool(sides) and all(map(self.may_be_a_number, sides))
             case ast.Subscript(value=outputs, slice=ast.Constant(value=str(name))):
-                return "loss" not in name.lower() or self._needs_no_item(outputs, name)
+                if "loss" not in name.lower() or self._needs_no_item(outputs, name):
+                    return True
+                # Next to the loss itself, its parts are there to be shown.
+                return isinstance(outputs, ast.Name) and self._comes_with_others(outputs.id)
             case ast.Name(id=name) | ast.Subscript(ast.Name(id=name), ast.Constant(value=int())):
                 pass
             case _:
                 return False
         if "loss" in name.lower() or name in self.backwarded():
             return False
+        return self._comes_with_others(name)
+
+    def _comes_with_others(self, name: str) -> bool:
+        """`loss, parts = criterion(out, y)`: is it one of several things that a call gives?"""
         return any(
             isinstance(inner, ast.Name) and inner.id == name
             for assigned in ast.walk(self.scope.node or self.scope.module.tree)

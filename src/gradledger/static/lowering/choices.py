@@ -97,7 +97,8 @@ class Choices(Assignments):
         flush = not counts_rounds(asked) and (
             self._asks_for_a_rest(node.test, spelled) or self._follows_windows(node)
         )
-        if not (node.orelse or counts_rounds(asked)) and self._unscales_if_enabled(node):
+        if self._asks_anew(asked) and not node.orelse and self._unscales_if_enabled(node):
+            self.doubted.add("GL405")  # where there is no scale, nothing is unscaled
             self.run(node.body)
             return
         goes_on = not node.orelse and not isinstance(node.body[-1], LEAVING)
@@ -128,6 +129,14 @@ class Choices(Assignments):
                 if not holds(way, Spends):
                     self.deferred |= {e.at for e in events_in(way) if isinstance(e, Schedule)}
         self.out.append(chosen(asked, then, orelse))
+
+    def _asks_anew(self, asked: Condition) -> bool:
+        """Has nothing so far depended on the same question?"""
+        if not isinstance(asked, Ask) or not asked.name:
+            return not counts_rounds(asked)
+        anew = asked.name not in self.questions
+        self.questions.add(asked.name)
+        return anew and not counts_rounds(asked)
 
     def _unscales_if_enabled(self, node: ast.If) -> bool:
         """`if amp: scaler.unscale_(optimizer)`: otherwise, there is no scale."""

@@ -177,7 +177,8 @@ class Conditions(Windows):
                 name = f"{value.key or value.name} is given"
                 return self._named(name, self._variables(node), not missing)
             case Thing(key=key) if key:
-                if not value.optional and (value.cls is not None or value.built or value.reach):
+                made = value.cls is not None or value.reach or _is_no_choice(value.built)
+                if made and not value.optional:
                     return not missing
                 if any(key in (optimizer.keys or ()) for optimizer in self.optimizers.values()):
                     return not missing  # its parameters were given to an optimizer
@@ -221,6 +222,12 @@ class Conditions(Windows):
                 if path := self._path(inner):
                     found.add(path)
         return found
+
+
+def _is_no_choice(built: str) -> bool:
+    """Is what made this known to make something? A function that is not in sight may give None."""
+    owner, _, name = built.rpartition(".")
+    return name[:1].isupper() or owner.partition(".")[0] in ("torch", "builtins", "numpy")
 
 
 def _constants(a: object, op: ast.cmpop, b: object, positive: bool) -> Condition:

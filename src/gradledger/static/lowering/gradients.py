@@ -22,6 +22,7 @@ from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.stepping import Stepping
 from gradledger.static.lowering.values import (
     NO_KEYS,
+    NO_PLACES,
     PLAIN,
     UNKNOWN,
     Constant,
@@ -30,6 +31,7 @@ from gradledger.static.lowering.values import (
     Known,
     Optimizer,
     Parameters,
+    Places,
     Thing,
     is_plain,
     kept_in,
@@ -198,7 +200,7 @@ class GradientCalls(Stepping):
         target = node.func.value
         held = self.eval(target)
         values = held.values if isinstance(held, Items) else ()
-        kept = self._keep(value, node, target)
+        kept = NO_PLACES if self.may_be_a_number(node.args[0]) else self._keep(value, node, target)
         if kept:
             value = replace(value, kept=value.kept | kept) if isinstance(value, Thing) else value
         if isinstance(held, Thing) and isinstance(value, Thing):
@@ -209,21 +211,25 @@ class GradientCalls(Stepping):
         elif len(values) < 8 and value not in values:
             self.rebind(target, Items((*values, value)))
 
-    def _keep(self, value: Known, node: ast.AST, target: ast.expr) -> frozenset:  # type: ignore[type-arg]
+    def may_be_a_number(self, value: ast.expr) -> bool:
+        """Is it one of several things that a call gives, of which some have no graph?"""
+        raise NotImplementedError
+
+    def _keep(self, value: Known, node: ast.AST, target: ast.expr) -> Places:
         if not self.loops or not isinstance(value, Thing) or not value.sure or value.plain:
-            return frozenset()
+            return NO_PLACES
         name = value.key.rpartition(".")[2].rpartition(":")[2]
         if name not in self.backwarded() and "loss" not in name.lower():
-            return frozenset()  # tensors are kept for many reasons; losses for their value alone
+            return NO_PLACES  # tensors are kept for many reasons; losses for their value alone
         if value.key and any(
             name.startswith(value.key + "[") and is_plain(held) for name, held in self.store.items()
         ):
-            return frozenset()  # a part of it was detached
+            return NO_PLACES  # a part of it was detached
         if self.is_of_this_batch(target):
-            return frozenset()
+            return NO_PLACES
         holder = target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")
         if holder and f"{holder}.pop" in self.scope.module.source:
-            return frozenset()  # what is put into it is taken out again
+            return NO_PLACES  # what is put into it is taken out again
         at = self.at(node)
         self.emit(Keep(at, "loss"))
         return frozenset({at})

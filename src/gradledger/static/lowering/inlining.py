@@ -228,6 +228,10 @@ class Inlining(Looking):
         """Walks through statements."""
         raise NotImplementedError
 
+    def is_model(self, key: str) -> bool:
+        """Is what this key names surely a model?"""
+        raise NotImplementedError
+
     def _unfollowed(self, function: FunctionDef, arguments: Arguments, node: ast.AST) -> Known:
         """The result of a function that does nothing to gradients."""
         if id(function.node) in self.stack:
@@ -240,6 +244,8 @@ class Inlining(Looking):
         self.listening = self.listening or function.module.says(HOOKS, function.node)
         values = (*bound, *arguments.values())
         made = self.computed(*values, sure=False)
+        if made.plain:
+            made = self.computed(*self._nets_called(function), sure=False)
         if made.reach:
             surely = made.reach
             if cuts(function):
@@ -248,11 +254,22 @@ class Inlining(Looking):
                 # Which of them is made of which argument, nobody knows.
                 surely = frozenset.intersection(*filter(None, map(reach_of, values)))
             made = replace(made, reach=surely, maybe=made.maybe | (made.reach - surely))
+
+        def follow() -> Known:
+            return self._followed(function, arguments, node, root=False)
+
         if self.is_worth_a_look(function) and self.depends_on_what_is_called(made):
-            return self.looked_into(
-                function, made, lambda: self._followed(function, arguments, node, root=False)
-            )
+            return self.looked_into(function, made, follow)
+        if not made.plain and self.weighs(function):
+            return self.weighed(function, made, follow)
         return made
+
+    def _nets_called(self, function: FunctionDef) -> list[Thing]:
+        """The nets that a function calls without having been given them: those around it."""
+        around = (
+            self.store.get(function.scope + n) for n in function.module.calls(function.node)[0]
+        )
+        return [v for v in around if isinstance(v, Thing) and v.key and self.is_model(v.key)]
 
     def _renew_attributes(self, function: FunctionDef, owner: str, node: ast.AST) -> None:
         """A method that is not followed may give its object other models."""

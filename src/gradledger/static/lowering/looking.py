@@ -9,16 +9,23 @@ from gradledger.ledger.values import replace
 from gradledger.static.lowering.callees import Callees, length_of
 from gradledger.static.lowering.state import DEEPEST
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Items, Known, Thing, within
+from gradledger.static.patterns import Pattern
 
 LONG = 60
 """Lines of a function that is too long for that."""
 
+WEIGHS = Pattern(
+    r"_loss\(|Loss\(|loss_fn|criterion|cross_entropy|\.mean\(\)|torch\.mean\(",
+    words=("_loss(", "Loss(", "loss_fn", "criterion", "cross_entropy", ".mean()", "torch.mean("),
+)
+"""Words of functions that compute losses: means, sums, or something else."""
+
 
 class Looking(Callees):
-    """Where the graph of a function's result leads, if nets of several optimizers are around.
+    """How much the loss counts that a function gives, and where its graph leads.
 
-    With one optimizer, no doubt is left. With several, a loss that surely reaches a net is another
-    thing than one that may.
+    With one optimizer, no doubt is left about that. With several, a loss that surely reaches a net
+    is another thing than one that may.
     """
 
     def quietly(self, ask: Callable[[], Known]) -> Known:
@@ -56,6 +63,38 @@ class Looking(Callees):
 
         What it is not seen to lead to is no more than possible.
         """
+
+        def as_seen(part: Known) -> Known:
+            if not isinstance(part, Thing) or part.plain:
+                return made
+            reach = frozenset(filter(self._is_trained, part.reach))
+            reach |= {key for key in made.reach if not self._is_trained(key)}
+            maybe = (made.maybe | made.reach) - reach
+            return replace(made, reach=reach, maybe=maybe, weight=part.weight)
+
+        return self._seen(function, made, follow, as_seen)
+
+    def weighs(self, function: FunctionDef) -> bool:
+        """Does it compute a loss, by its words; and is it short? What it gives has a weight."""
+        short = length_of(function.node) < LONG
+        return short and bool(self.loops) and function.module.says(WEIGHS, function.node)
+
+    def weighed(self, function: FunctionDef, made: Thing, follow: Callable[[], Known]) -> Known:
+        """What was made, with the weight that the function is seen to give it."""
+
+        def as_seen(part: Known) -> Known:
+            return replace(made, weight=part.weight) if isinstance(part, Thing) else made
+
+        return self._seen(function, made, follow, as_seen)
+
+    def _seen(
+        self,
+        function: FunctionDef,
+        made: Thing,
+        follow: Callable[[], Known],
+        as_seen: Callable[[Known], Known],
+    ) -> Known:
+        """What comes of a function, or each of the things that do; nothing else changes by it."""
         if len(self.stack) >= DEEPEST or self.is_generator(function):
             return made
         if 2 * max(self.statements, self.work // 2) > self.most_statements:
@@ -63,14 +102,6 @@ class Looking(Callees):
         store, inlined, unknown = dict(self.store), self.inlined.copy(), len(self.unknown)
         value = self.quietly(follow)
         self.store, self.inlined, self.unknown = store, inlined, self.unknown[:unknown]
-
-        def as_seen(part: Known) -> Known:
-            if not isinstance(part, Thing) or part.plain:
-                return made
-            reach = frozenset(filter(self._is_trained, part.reach))
-            reach |= {key for key in made.reach if not self._is_trained(key)}
-            return replace(made, reach=reach, maybe=(made.maybe | made.reach) - reach)
-
         if isinstance(value, Items) and not value.names:
             return Items(tuple(map(as_seen, value.values)))
         return as_seen(value)

@@ -152,7 +152,8 @@ class OutsideCalls(TensorCalls):
         if name == "random_split" and (parts := sizes.parts(arguments)):
             return Items(tuple(Thing(plain=True, shape=(rows,)) for rows in parts))
         if name == "DataLoader":
-            return Thing(plain=True, shape=sizes.batched(arguments))
+            rows = self._rows_of(arguments.get(0, "dataset"))
+            return Thing(plain=True, shape=sizes.batched(rows, arguments))
         if torch and dotted.startswith("torch.nn.") and name[:1].isupper():
             weight = _mean(node) if name in facts.MEAN_MODULES else Thing().weight
             if name in facts.CONTAINERS and not _holds_parameters(arguments.values()):
@@ -167,6 +168,15 @@ class OutsideCalls(TensorCalls):
             # LARC(optimizer): if this turns out to step and to clear, it does so for that one.
             return Thing(built=dotted, reach=first.keys or NO_KEYS)
         return replace(made, built=dotted) if not made.plain else Thing(built=dotted)
+
+    def _rows_of(self, dataset: Known | None) -> tuple[int, ...]:
+        """How many rows there are: by the data's size, or by the `__len__` of the project's own."""
+        own = dataset.cls if isinstance(dataset, Thing) else None
+        length = self.method(own, "__len__") if own is not None else None
+        match length.node.body if length is not None else None:
+            case [*_, ast.Return(ast.Constant(int(rows)))] if rows > 0:
+                return (rows,)
+        return sizes.shape_of(dataset)[:1]
 
     def set_by_name(self, node: ast.Call, value: ast.expr) -> Known:
         """`setattr(parameter, "grad", value)`: the same as to assign it."""

@@ -48,7 +48,7 @@ SAME = frozenset(
 )
 """Methods that keep the number of rows."""
 
-METHODS = SAME | {"flatten", "repeat"}
+METHODS = SAME | {"flatten", "repeat", "split", "chunk"}
 
 
 def created(name: str, arguments: Arguments) -> Shape:
@@ -72,10 +72,18 @@ def parts(arguments: Arguments) -> Shape:
     return _numbers(lengths.values) if isinstance(lengths, Items) else ()
 
 
-def batched(arguments: Arguments) -> Shape:
-    """How many batches a DataLoader has."""
-    dataset, size = arguments.get(0, "dataset"), arguments.get(1, "batch_size")
-    rows = shape_of(dataset)[:1]
+def cut(name: str, shape: Shape, arguments: Arguments) -> Shape:
+    """Into how many pieces `split(rows)` or `chunk(pieces)` cuts the rows."""
+    number = _number(arguments.positional[0]) if len(arguments.positional) == 1 else None
+    if not shape or not number or number < 0 or arguments.named:
+        return ()
+    each = number if name == "split" else -(-shape[0] // number)
+    return (-(-shape[0] // each),) if each else ()
+
+
+def batched(rows: Shape, arguments: Arguments) -> Shape:
+    """How many batches a DataLoader has that is given so many rows."""
+    size = arguments.get(1, "batch_size")
     if not rows or "sampler" in arguments.named or "batch_sampler" in arguments.named:
         return ()
     per_batch = 1 if size is None else _number(size)

@@ -147,6 +147,8 @@ class State:
         self.inlined: set[int] = set()
         self.condition_names: dict[str, set[str]] = {}
         """For each variable, the conditions that it decides."""
+        self.questions: set[str] = set()
+        """Conditions that some `if` so far has asked for."""
         self.made: set[str] = set()
         """Modules of torch's with parameters that the code makes itself."""
         self.reached: frozenset[str] = frozenset()

@@ -240,8 +240,10 @@ class Stepping(Strangers):
         if isinstance(loss, Items):
             things = [v for v in loss.values if isinstance(v, Thing)]
             loss = self.computed(*things) if things else UNKNOWN
-        if not isinstance(loss, Thing) or (loss.plain and not loss.key):
+        if not isinstance(loss, Thing):
             loss = UNKNOWN
+        elif loss.plain and not loss.key:  # it has a graph, of which nothing was seen
+            loss = Thing(scaler=loss.scaler)
         inputs = arguments.named.get("inputs")
         reach = self.keys_of(inputs) if inputs is not None else reach_of(loss)
         retain = arguments.named.get("retain_graph")

@@ -58,7 +58,9 @@ class TensorCalls(GradientCalls):
 
     def _of_tensor_or_object(self, thing: Thing, name: str, node: ast.Call) -> Known:
         if name == "backward":
-            return self._backward(thing, node)
+            own = self.method(thing.cls, name) if thing.cls is not None else None
+            if own is None or not self.makes_deposits(replace(own, bound=thing)):
+                return self._backward(thing, node)
         if thing.plain and thing.shape and name in sizes.METHODS:
             return self._of_data(thing, name, node)
         if name.startswith(PUTTING_BACK) and thing.key:
@@ -139,6 +141,8 @@ class TensorCalls(GradientCalls):
             shape = sizes.flattened(thing.shape, arguments)
         elif name == "repeat":
             shape = sizes.repeated(thing.shape, arguments)
+        elif name in ("split", "chunk"):
+            shape = sizes.cut(name, thing.shape, arguments)
         return Thing(plain=True, shape=shape) if shape else PLAIN
 
     def _of_anything(self, thing: Thing, name: str, node: ast.Call) -> Known:

@@ -23,6 +23,7 @@ def within(key: str, whole: str) -> bool:
 
 
 Places = frozenset[Place]
+NO_PLACES: Places = frozenset()
 
 
 class Thing(Value):
