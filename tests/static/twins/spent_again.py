@@ -3,6 +3,28 @@
 from __future__ import annotations
 
 TWINS = {
+    "what `__init__` leaves None, another method may set": """
+        class Trainer:
+            def __init__(self):
+                self.net = None
+                self.opt = None
+                self.best = None
+
+            def set_up(self):
+                self.net = nn.Linear(8, 3)
+                self.opt = torch.optim.Adam(self.net.parameters())
+
+            def train_epoch(self, loader):
+                if self.net is None or self.opt is None:
+                    raise RuntimeError("call set_up() first")
+                for x, y in loader:
+                    loss = criterion(self.net(x), y)
+                    self.opt.zero_grad()  # right only
+                    loss.backward()
+                    self.opt.step()  # GL101
+                if self.best is None:
+                    self.best = loss.item()
+        """,
     "who wraps an optimizer steps and clears for it": """
         from apex.parallel.LARC import LARC
         net = nn.Linear(8, 3)

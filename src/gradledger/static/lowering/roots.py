@@ -14,6 +14,7 @@ from gradledger.static.lowering.frameworks import Frameworks
 from gradledger.static.lowering.freezing import freezes
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.knowledge import Knowledge
+from gradledger.static.lowering.set_later import set_by_others
 from gradledger.static.lowering.state import MOST_STATEMENTS, MOST_WORK, TooMuchCode
 from gradledger.static.lowering.strays import only_called
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Optimizer, Thing, within
@@ -229,6 +230,8 @@ class _Roots:
 
         def write() -> None:
             self._make(walk, thing, cls)
+            for unset in set_by_others(walk, cls, name):
+                del walk.store[f"self.{unset}"]
             bound = replace(method, bound=thing)
             if name == "training_step" and walk.is_lightning(thing):
                 walk.repeat(
