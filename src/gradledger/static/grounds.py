@@ -15,6 +15,7 @@ from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.blocks import events_in, pieces
 from gradledger.static.lowering.dependence import changing
+from gradledger.static.lowering.effects import HandsOver, Spends
 from gradledger.static.lowering.roots import Root
 from gradledger.static.program import Branch, Do, Loop, Program, Tick
 
@@ -36,12 +37,17 @@ class Grounds:
         owned = list(self._owned.values())
         apart = sum(map(len, owned)) == len(frozenset().union(*owned))
         unseen = any(o.outside and o.keys is None for o in root.optimizers.values())
+        effects = events_in(root.program) if root.program is not None else ()
+        spent = any(isinstance(e, Spends | HandsOver) for e in effects)
+        self._nobody_steps = bool(owned) and not spent
         self._all_known = bool(owned) and apart and not unseen
         """It is known who made each optimizer or whose parameters it has, and none share any."""
 
     def sobered(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         """The findings, those that lack their grounds as possible ones, or not at all."""
         for finding in findings:
+            if self._nobody_steps and finding.rule != "GL201":
+                continue  # all else follows from that
             if finding.rule in OF_ABSENCE and not self._sees_all:
                 continue
             if finding.rule == "GL203" and not self._one_steps(finding):
@@ -56,6 +62,8 @@ class Grounds:
                 return any(self._uncleared(finding, loop) for loop in self._around(finding.at))
             case "GL201":
                 around = list(self._around(finding.at))
+                if self._nobody_steps:
+                    return all(isinstance(a, Loop) for a in around) and not self._root.using()
                 if any(_comes_between(finding.at, loop) for loop in around):
                     return True
                 if any(len(_stepping(loop)) != 1 for loop in around):

@@ -3,6 +3,28 @@
 from __future__ import annotations
 
 TWINS = {
+    "who clears what nobody has stepped with learns nothing": """
+        def train(loader):
+            net = nn.Linear(8, 3)
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            schedule = torch.optim.lr_scheduler.StepLR(opt, 10)
+            for x, y in loader:
+                criterion(net(x), y).backward()
+                opt.step()  # right only
+                schedule.step()
+                opt.zero_grad()  # GL201
+        """,
+    "who clears what nobody has stepped with may have looked at it": """
+        def train(loader):
+            net = nn.Linear(8, 3)
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            seen = 0
+            for x, y in loader:
+                criterion(net(x), y).backward()
+                seen += sum(p.grad.pow(2).sum() for p in net.parameters())  # right only
+                opt.zero_grad()  # GL201
+            return seen
+        """,
     "no step behind a guard is no step for a reason": """
         import math
 

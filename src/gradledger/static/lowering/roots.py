@@ -17,10 +17,11 @@ from gradledger.static.lowering.knowledge import Knowledge
 from gradledger.static.lowering.set_later import set_by_others
 from gradledger.static.lowering.state import MOST_STATEMENTS, MOST_WORK, TooMuchCode
 from gradledger.static.lowering.strays import only_called
+from gradledger.static.lowering.unspent import may_be_used
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Optimizer, Thing, within
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import NOTHING, Program
-from gradledger.static.project import DEPOSITS, DOES, STEPS, Module, Project
+from gradledger.static.project import BACKWARDS, DEPOSITS, DOES, STEPS, Module, Project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,6 +51,9 @@ MAKES = Pattern(
     r"ptim|\.fit\(|DataLoader\(|randn?\(", words=("ptim", ".fit(", "DataLoader(", "rand")
 )
 """Words of code that makes what deposits or spends, or data of which the size is known."""
+
+MADE = Pattern(r"= *(?:torch\.)?(?:optim\.)?[A-Z]\w*\(.*parameters\(", words=("parameters(",))
+CLEARS = Pattern(r"\.zero_grad\(", words=(".zero_grad(",))
 
 THE_SCRIPT = "the script"
 
@@ -85,6 +89,9 @@ class Root(Value):
     """The class whose method it is."""
     freezing: Callable[[], bool] = bool
     """Whether something is frozen, and nobody knows what: of few roots somebody asks."""
+
+    using: Callable[[], bool] = bool
+    """Whether anything in its file may step, or look at gradients, that was not followed."""
 
     @property
     def freezes(self) -> bool:
@@ -170,6 +177,8 @@ class _Roots:
 
     def _is_worth_it(self, function: FunctionDef) -> bool:
         """Does it deposit and spend, or is it told by its words that it might?"""
+        if _makes_and_clears(function):
+            return True
         return self._top.keeps_cycle(function) and self._top.may_deposit(function)
 
     def _functions(self) -> Iterator[Root]:
@@ -315,10 +324,16 @@ class _Roots:
             frozenset(walk.uncounted),
             frozenset(walk.deferred),
             frozenset(walk.doubted),
+            using=partial(may_be_used, self._module, tuple(walk.optimizers.values())),
             freezing=bool
             if _known_frozen(walk)
             else cache(partial(freezes, self._module, node, frozenset(walk.inlined))),
         )
+
+
+def _makes_and_clears(function: FunctionDef) -> bool:
+    """Does it make an optimizer, deposit and clear? Then it should step, too."""
+    return all(function.module.says(said, function.node) for said in (BACKWARDS, CLEARS, MADE))
 
 
 def _batch_index(node: ast.AST) -> str:
