@@ -26,6 +26,8 @@ def _in(module: Module, body: list[ast.stmt], owner: str) -> Iterator[Unknown]:
             case ast.ClassDef(name=name, body=inner):
                 yield from _in(module, inner, f"{name}.")
                 continue
+            case ast.FunctionDef(args=ast.arguments(args=[ast.arg("ctx"), *_])):
+                continue  # how to differentiate a function, and no pass over a graph
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 what = f"{owner}{name}()"
             case _:
