@@ -17,7 +17,18 @@ from gradledger.static.lowering.blocks import events_in, pieces
 from gradledger.static.lowering.dependence import changing
 from gradledger.static.lowering.effects import HandsOver, Spends
 from gradledger.static.lowering.roots import Root
-from gradledger.static.program import Branch, Do, Loop, Program, Tick
+from gradledger.static.lowering.unspent import may_be_used
+from gradledger.static.program import (
+    Branch,
+    Do,
+    Forget,
+    Loop,
+    Program,
+    Require,
+    Sequence,
+    Tick,
+)
+from gradledger.static.project import Module
 
 OF_ABSENCE = frozenset({"GL202", "GL501"})
 """With several optimizers, nobody can be sure that a backward did not reach one of them."""
@@ -49,6 +60,8 @@ class Grounds:
             if self._nobody_steps and finding.rule != "GL201":
                 continue  # all else follows from that
             if finding.rule in OF_ABSENCE and not self._sees_all:
+                if finding.rule == "GL202" and self._just_cleared(finding.at):
+                    yield finding
                 continue
             if finding.rule == "GL203" and not self._one_steps(finding):
                 continue  # what one optimizer leaves over may be what another has no use for
@@ -63,7 +76,7 @@ class Grounds:
             case "GL201":
                 around = list(self._around(finding.at))
                 if self._nobody_steps:
-                    return all(isinstance(a, Loop) for a in around) and not self._root.using()
+                    return all(isinstance(a, Loop) for a in around) and not self._may_be_used()
                 if any(_comes_between(finding.at, loop) for loop in around):
                     return True
                 if any(len(_stepping(loop)) != 1 for loop in around):
@@ -93,6 +106,45 @@ class Grounds:
             case rule if rule in OF_ONE_OPTIMIZER:
                 return self._one_steps(finding)
         return True
+
+    def _may_be_used(self) -> bool:
+        """May anything in the file step, or look at gradients, that was not followed?"""
+        module = self._root.module
+        return module is None or may_be_used(module, self._root.optimizers.values())
+
+    def _just_cleared(self, at: Place) -> bool:
+        """Does its own clear stand right in front of the step, in a loop that has a backward?
+
+        With nothing in between, nobody else can have filled what it spends.
+        """
+        module = self._root.module
+        if module is None or at.path != module.path or not self._all_known:
+            return False
+        around = list(self._around(at))
+        if not all(isinstance(loop, Loop) for loop in around):
+            return False
+        runs = [run for run in _straight_runs(self._program) if any(e.at == at for e in run)]
+        found = [self._clear_before(at, run) for run in runs]
+        return bool(found) and all(
+            clear is not None and _nothing_between(clear, at, run, module)
+            for clear, run in zip(found, runs, strict=True)
+        )
+
+    def _clear_before(self, at: Place, run: list[Event]) -> Place | None:
+        """Where all that the step at this place spends was cleared, a moment before."""
+        place = next(i for i, event in enumerate(run) if event.at == at)
+        step = run[place]
+        if not isinstance(step, Step):
+            return None
+        optimizer = self._root.optimizers.get(step.optimizer)
+        if optimizer is None or not optimizer.torchs:
+            return None
+        for event in reversed(run[:place]):
+            if isinstance(event, Clear) and event.cells >= self._owned[step.optimizer]:
+                return event.at
+            if not isinstance(event, Clear | Step):
+                return None
+        return None
 
     def _uncleared(self, finding: Finding, loop: Program) -> bool:
         """Does nothing in the step's own loop clear, but for what other optimizers there hold?
@@ -147,6 +199,33 @@ def _in_one_run(at: Place, program: Program, unsteady: set[str]) -> Iterator[Eve
         sides = taken or sides
     for side in sides:
         yield from _in_one_run(at, side, unsteady)
+
+
+def _straight_runs(program: Program) -> Iterator[list[Event]]:
+    """Events that follow on one another, whatever happens."""
+    parts = program.parts if isinstance(program, Sequence) else (program,)
+    run: list[Event] = []
+    for part in parts:
+        if isinstance(part, Do):
+            run.append(part.event)
+        elif not isinstance(part, Require | Forget):
+            yield run
+            run = []
+            for piece in part.inner:
+                yield from _straight_runs(piece)
+    yield run
+
+
+def _nothing_between(clear: Place, step: Place, run: list[Event], module: Module) -> bool:
+    """Do the lines between the two say nothing but what happens in the run?"""
+    if clear.path != step.path or clear.via != step.via:
+        return False
+    told = {event.at.line for event in run}
+    lines = enumerate(module.lines[clear.line : step.line - 1], start=clear.line + 1)
+    return clear.line <= step.line and all(
+        number in told or not line.strip() or line.lstrip().startswith("#")
+        for number, line in lines
+    )
 
 
 def _stepping(loop: Program) -> set[str]:

@@ -17,7 +17,6 @@ from gradledger.static.lowering.knowledge import Knowledge
 from gradledger.static.lowering.set_later import set_by_others
 from gradledger.static.lowering.state import MOST_STATEMENTS, MOST_WORK, TooMuchCode
 from gradledger.static.lowering.strays import only_called
-from gradledger.static.lowering.unspent import may_be_used
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Optimizer, Thing, within
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import NOTHING, Program
@@ -90,8 +89,8 @@ class Root(Value):
     freezing: Callable[[], bool] = bool
     """Whether something is frozen, and nobody knows what: of few roots somebody asks."""
 
-    using: Callable[[], bool] = bool
-    """Whether anything in its file may step, or look at gradients, that was not followed."""
+    module: Module | None = None
+    """The file that it stands in."""
 
     @property
     def freezes(self) -> bool:
@@ -324,7 +323,7 @@ class _Roots:
             frozenset(walk.uncounted),
             frozenset(walk.deferred),
             frozenset(walk.doubted),
-            using=partial(may_be_used, self._module, tuple(walk.optimizers.values())),
+            module=self._module,
             freezing=bool
             if _known_frozen(walk)
             else cache(partial(freezes, self._module, node, frozenset(walk.inlined))),
