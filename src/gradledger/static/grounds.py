@@ -53,6 +53,8 @@ class Grounds:
         self._nobody_steps = bool(owned) and not spent
         self._all_known = bool(owned) and apart and not unseen
         """It is known who made each optimizer or whose parameters it has, and none share any."""
+        self._all_made = all(o.keys and not o.outside for o in root.optimizers.values())
+        """The code makes each optimizer itself, for nets that have names."""
 
     def sobered(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         """The findings, those that lack their grounds as possible ones, or not at all."""
@@ -149,15 +151,19 @@ class Grounds:
     def _uncleared(self, finding: Finding, loop: Program) -> bool:
         """Does nothing in the step's own loop clear, but for what other optimizers there hold?
 
-        Where there are as many clears as optimizers, one of them is more likely misread by us.
+        Where there are as many clears as optimizers, one of them is more likely misread by us,
+        unless all nets are made in sight, and none out of another.
         """
         events = _in_one_run(finding.at, loop, changing(loop))
         clears = [event.cells for event in events if isinstance(event, Clear)]
         if not clears:
             return True
-        stepping = _stepping(loop)
-        if not self._all_known or len(stepping) <= len(set(clears)):
+        if not self._all_known:
             return False
+        if len(_stepping(loop)) <= len(set(clears)):
+            meant = finding.cells.union(*clears)
+            if not self._all_made or not meant <= self._root.apart:
+                return False
         return all(cells and cells.isdisjoint(finding.cells) for cells in clears)
 
     def _spent_in(self, finding: Finding, loop: Program) -> bool:

@@ -89,6 +89,8 @@ class Root(Value):
     freezing: Callable[[], bool] = bool
     """Whether something is frozen, and nobody knows what: of few roots somebody asks."""
 
+    apart: frozenset[str] = frozenset()
+    """Nets of several optimizers that are made in sight, hold no other, and go to nobody else."""
     module: Module | None = None
     """The file that it stands in."""
 
@@ -310,6 +312,7 @@ class _Roots:
         if walk.hooked:
             program, why = None, "hooks get hold of each gradient as it arrives"
         strays = frozenset(key for key in walk.made if _only_called(walk, key))
+        contents = _contents(walk)
         return Root(
             what,
             at,
@@ -319,10 +322,11 @@ class _Roots:
             tuple(walk.unknown),
             why,
             strays,
-            _contents(walk),
+            contents,
             frozenset(walk.uncounted),
             frozenset(walk.deferred),
             frozenset(walk.doubted),
+            apart=_apart(walk, contents),
             module=self._module,
             freezing=bool
             if _known_frozen(walk)
@@ -369,16 +373,35 @@ def _contents(walk: Walk) -> dict[str, frozenset[str]]:
     return {owner: frozenset(held) for owner, held in contents.items()}
 
 
+def _apart(walk: Walk, contents: dict[str, frozenset[str]]) -> frozenset[str]:
+    """The nets of optimizers that the code makes itself, out of no other net, and for nobody."""
+    if len(walk.optimizers) < 2:
+        return frozenset()
+    held = {key for optimizer in walk.optimizers.values() for key in optimizer.keys or ()}
+    return frozenset(
+        key
+        for key in held
+        if isinstance(net := walk.store.get(key), Thing)
+        and (net.cls is not None or net.built.startswith("torch.nn."))
+        and not (net.reach | net.maybe | contents.get(key, frozenset())) - {key}
+        and key.rpartition(":")[2] in _all_only_called(walk)
+    )
+
+
 def _only_called(walk: Walk, key: str) -> bool:
     """Does the file call this model, and nothing else that could train it?"""
     name = key.rpartition(":")[2]
     if not name.isidentifier() or not walk.uses().of(name) <= {"train"}:
         return False
+    return name in _all_only_called(walk)
+
+
+def _all_only_called(walk: Walk) -> frozenset[str]:
     tree = walk.scope.module.tree
     known = walk.known.only_called.get(id(tree))
     if known is None:
         known = walk.known.only_called[id(tree)] = only_called(tree)
-    return name in known
+    return known
 
 
 def _known_frozen(walk: Walk) -> bool:
