@@ -112,6 +112,47 @@ def test_a_package_may_hand_a_name_on(tmp_path: Path) -> None:
     assert places(tmp_path) == {("GL101", "trainer.py", 16)}
 
 
+def test_no_file_imports_itself(tmp_path: Path) -> None:
+    files = {
+        "utils/model.py": """\
+from torch import nn
+
+from model import ScheduledOptim
+
+
+def get_model():
+    net = nn.Linear(8, 3)
+    return net, ScheduledOptim(net)
+""",
+        "model/__init__.py": "from .optimizer import ScheduledOptim\n",
+        "model/optimizer.py": """\
+import torch
+
+
+class ScheduledOptim:
+    def __init__(self, net):
+        self.inner = torch.optim.Adam(net.parameters())
+
+    def step_and_update(self):
+        self.inner.step()
+""",
+        "train.py": """\
+import torch
+
+from utils.model import get_model
+
+
+def main(loader):
+    net, optimizer = get_model()
+    for x in loader:
+        net(x).mean().backward()
+        optimizer.step_and_update()
+""",
+    }
+    project(tmp_path, files)
+    assert places(tmp_path) == {("GL101", "optimizer.py", 9)}
+
+
 def test_a_module_is_a_name_with_members(tmp_path: Path) -> None:
     main = """\
 import torch

@@ -216,3 +216,32 @@ for x, y in loader:
     part = check(program)
     assert part.followed == 0
     assert [unknown.why for unknown in part.unknown] == [checking.IN_PART]
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("def probe(net, x):\n    net(x).sum().backward()\n", ["probe()"]),
+        (
+            "class Base:\n"
+            "    def __init__(self):\n        self.opt = None\n"
+            "    def fit(self, loss):\n"
+            "        if self.opt is None:\n            raise ValueError\n"
+            "        loss.backward()\n        self.opt.step()\n",
+            ["Base.fit()"],
+        ),
+        ("text = 'loss.backward()'\n", []),
+        (
+            "class Own(torch.autograd.Function):\n    def backward(ctx, given):\n"
+            "        return kernel.backward(ctx.kept, given)\n",
+            [],
+        ),
+    ],
+    ids=["nobody steps", "only a subclass sets it up", "a text", "a definition"],
+)
+def test_a_backward_in_a_file_that_is_not_followed_is_told(
+    program: str, expected: list[str]
+) -> None:
+    checked = check(f"import torch\n{program}")
+    assert not checked.followed
+    assert [each.what for each in checked.unknown] == expected

@@ -78,6 +78,10 @@ def check_source(source: Source, project: Project) -> Checked:
         unknown.append(Unknown(source.path, 1, "the file", TOO_DEEP))
     except TooMuchCode:  # between two roots
         unknown.append(Unknown(source.path, 1, "the file", TOO_MUCH))
+    if not followed and not unknown:
+        from gradledger.static.unfollowed import unfollowed
+
+        unknown += unfollowed(module)
     return Checked(_once_each(found), tuple(unknown), followed)
 
 

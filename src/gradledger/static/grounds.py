@@ -15,8 +15,20 @@ from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.blocks import events_in, pieces
 from gradledger.static.lowering.dependence import changing
+from gradledger.static.lowering.effects import HandsOver, Spends
 from gradledger.static.lowering.roots import Root
-from gradledger.static.program import Branch, Do, Forget, Loop, Program, Require, Sequence, Tick
+from gradledger.static.lowering.unspent import may_be_used
+from gradledger.static.program import (
+    Branch,
+    Do,
+    Forget,
+    Loop,
+    Program,
+    Require,
+    Sequence,
+    Tick,
+)
+from gradledger.static.project import Module
 
 OF_ABSENCE = frozenset({"GL202", "GL501"})
 """With several optimizers, nobody can be sure that a backward did not reach one of them."""
@@ -36,13 +48,22 @@ class Grounds:
         owned = list(self._owned.values())
         apart = sum(map(len, owned)) == len(frozenset().union(*owned))
         unseen = any(o.outside and o.keys is None for o in root.optimizers.values())
+        effects = events_in(root.program) if root.program is not None else ()
+        spent = any(isinstance(e, Spends | HandsOver) for e in effects)
+        self._nobody_steps = bool(owned) and not spent
         self._all_known = bool(owned) and apart and not unseen
         """It is known who made each optimizer or whose parameters it has, and none share any."""
+        self._all_made = all(o.keys and not o.outside for o in root.optimizers.values())
+        """The code makes each optimizer itself, for nets that have names."""
 
     def sobered(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         """The findings, those that lack their grounds as possible ones, or not at all."""
         for finding in findings:
+            if self._nobody_steps and finding.rule != "GL201":
+                continue  # all else follows from that
             if finding.rule in OF_ABSENCE and not self._sees_all:
+                if finding.rule == "GL202" and self._just_cleared(finding.at):
+                    yield finding
                 continue
             if finding.rule == "GL203" and not self._one_steps(finding):
                 continue  # what one optimizer leaves over may be what another has no use for
@@ -59,6 +80,8 @@ class Grounds:
                 return any(self._uncleared(finding, loop) for loop in around)
             case "GL201":
                 around = list(self._around(finding.at))
+                if self._nobody_steps:
+                    return all(isinstance(a, Loop) for a in around) and not self._may_be_used()
                 if any(_comes_between(finding.at, loop) for loop in around):
                     return True
                 if any(len(_stepping(loop)) != 1 for loop in around):
@@ -89,18 +112,61 @@ class Grounds:
                 return self._one_steps(finding)
         return True
 
+    def _may_be_used(self) -> bool:
+        """May anything in the file step, or look at gradients, that was not followed?"""
+        module = self._root.module
+        return module is None or may_be_used(module, self._root.optimizers.values())
+
+    def _just_cleared(self, at: Place) -> bool:
+        """Does its own clear stand right in front of the step, in a loop that has a backward?
+
+        With nothing in between, nobody else can have filled what it spends.
+        """
+        module = self._root.module
+        if module is None or at.path != module.path or not self._all_known:
+            return False
+        around = list(self._around(at))
+        if not all(isinstance(loop, Loop) for loop in around):
+            return False
+        runs = [run for run in _straight_runs(self._program) if any(e.at == at for e in run)]
+        found = [self._clear_before(at, run) for run in runs]
+        return bool(found) and all(
+            clear is not None and _nothing_between(clear, at, run, module)
+            for clear, run in zip(found, runs, strict=True)
+        )
+
+    def _clear_before(self, at: Place, run: list[Event]) -> Place | None:
+        """Where all that the step at this place spends was cleared, a moment before."""
+        place = next(i for i, event in enumerate(run) if event.at == at)
+        step = run[place]
+        if not isinstance(step, Step):
+            return None
+        optimizer = self._root.optimizers.get(step.optimizer)
+        if optimizer is None or not optimizer.torchs:
+            return None
+        for event in reversed(run[:place]):
+            if isinstance(event, Clear) and event.cells >= self._owned[step.optimizer]:
+                return event.at
+            if not isinstance(event, Clear | Step):
+                return None
+        return None
+
     def _uncleared(self, finding: Finding, loop: Program) -> bool:
         """Does nothing in the step's own loop clear, but for what other optimizers there hold?
 
-        Where there are as many clears as optimizers, one of them is more likely misread by us.
+        Where there are as many clears as optimizers, one of them is more likely misread by us,
+        unless all nets are made in sight, and none out of another.
         """
         events = _in_one_run(finding.at, loop, changing(loop))
         clears = [event.cells for event in events if isinstance(event, Clear)]
         if not clears:
             return True
-        stepping = _stepping(loop)
-        if not self._all_known or len(stepping) <= len(set(clears)):
+        if not self._all_known:
             return False
+        if len(_stepping(loop)) <= len(set(clears)):
+            meant = finding.cells.union(*clears)
+            if not self._all_made or not meant <= self._root.apart:
+                return False
         return all(cells and cells.isdisjoint(finding.cells) for cells in clears)
 
     def _spent_in(self, finding: Finding, loop: Program) -> bool:
@@ -146,21 +212,17 @@ def _in_one_run(at: Place, program: Program, unsteady: set[str]) -> Iterator[Eve
 
 def _steps_again(finding: Finding, program: Program) -> bool:
     """Is it the second step in a row, with no way round, nothing deposited and nothing cleared?"""
-    return any(
-        _second_in_a_row(finding, list(_in_line(piece)))
-        for piece in (program, *pieces(program))
-        if isinstance(piece, Sequence)
-    )
+    return any(_second_in_a_row(finding, run) for run in _straight_runs(program))
 
 
-def _second_in_a_row(finding: Finding, line: list[Event | None]) -> bool:
+def _second_in_a_row(finding: Finding, run: list[Event]) -> bool:
     stepped: set[str] = set()
-    for event in line:
+    for event in run:
         if isinstance(event, Step):
             if event.at == finding.at and event.optimizer in stepped:
                 return True
             stepped.add(event.optimizer)
-        elif event is None or _touches(event, finding.cells):
+        elif _touches(event, finding.cells):
             stepped.clear()
     return False
 
@@ -172,18 +234,31 @@ def _touches(event: Event, cells: frozenset[str]) -> bool:
     return not event.cells or not event.cells.isdisjoint(cells)
 
 
-def _in_line(program: Program) -> Iterator[Event | None]:
-    """The events that come one after the other on every path; None for a piece with several."""
-    match program:
-        case Do(event):
-            yield event
-        case Sequence(parts):
-            for part in parts:
-                yield from _in_line(part)
-        case Forget() | Tick() | Require():
-            pass
-        case _:
-            yield None
+def _straight_runs(program: Program) -> Iterator[list[Event]]:
+    """Events that follow on one another, whatever happens."""
+    parts = program.parts if isinstance(program, Sequence) else (program,)
+    run: list[Event] = []
+    for part in parts:
+        if isinstance(part, Do):
+            run.append(part.event)
+        elif not isinstance(part, Require | Forget):
+            yield run
+            run = []
+            for piece in part.inner:
+                yield from _straight_runs(piece)
+    yield run
+
+
+def _nothing_between(clear: Place, step: Place, run: list[Event], module: Module) -> bool:
+    """Do the lines between the two say nothing but what happens in the run?"""
+    if clear.path != step.path or clear.via != step.via:
+        return False
+    told = {event.at.line for event in run}
+    lines = enumerate(module.lines[clear.line : step.line - 1], start=clear.line + 1)
+    return clear.line <= step.line and all(
+        number in told or not line.strip() or line.lstrip().startswith("#")
+        for number, line in lines
+    )
 
 
 def _stepping(loop: Program) -> set[str]:

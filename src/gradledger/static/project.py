@@ -28,7 +28,7 @@ MATTERS = (
     b"backward(",
     b"zero_grad",
     b".step(",
-    b"ptimizer",
+    b"ptim",
     b"requires_grad",
     b".grad",
     b"cross_entropy",
@@ -196,7 +196,13 @@ class Project:
         if key not in self._imported:
             paths = _candidates(by.folder, module, level, self._roots)
             self._imported[key] = next(filter(None, map(self._at, paths)), None)
-        return self._imported[key]
+        found = self._imported[key]
+        if found is not by or level:
+            return found
+        # `utils/model.py` says `from model import …`: no file imports itself.
+        paths = _candidates(by.folder, module, level, self._roots)
+        others = (path for path in paths if path != os.path.abspath(by.path))
+        return next(filter(None, map(self._at, others)), None)
 
     def submodule(self, of: Module, name: str) -> Module | None:
         """The module `name` of a package."""

@@ -3,6 +3,26 @@
 from __future__ import annotations
 
 TWINS = {
+    "who ends the program on one branch goes on to the step on the other": """
+        import sys
+
+        def train(feeder, ranks):
+            net = nn.Linear(8, 3)
+            spender = torch.optim.SGD(net.parameters(), lr=0.1)
+            while True:
+                x, y = feeder.get()
+                try:
+                    loss = criterion(net(x), y)
+                    spender.zero_grad()
+                    loss.backward()
+                except RuntimeError as error:
+                    print(error)
+                    if ranks > 1:
+                        spender.zero_grad()
+                        sys.exit(1)
+                    continue  # right only
+                spender.step()  # GL902
+        """,
     "what an exception broke off belongs to a net that is gone": """
         class Net(nn.Module):
             def __init__(self):

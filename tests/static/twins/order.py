@@ -23,11 +23,12 @@ TWINS = {
             for x, y in data:
                 optimizer.zero_grad()
                 another.zero_grad()
+                out = other(model(x))
                 optimizer.step()
                 another.step()
                 optimizer.zero_grad()
                 another.zero_grad()
-                criterion(other(model(x)), y).backward()
+                criterion(out, y).backward()
                 optimizer.step()
                 another.step()
             schedule.step()  # right only

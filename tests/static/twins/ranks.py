@@ -3,6 +3,24 @@
 from __future__ import annotations
 
 TWINS = {
+    "syncs that a condition holds back are held back by the forward": """
+        from contextlib import nullcontext
+
+        def fit(data, n):
+            net = nn.parallel.DistributedDataParallel(nn.Linear(8, 3))
+            one = torch.optim.SGD(net.parameters(), lr=0.1)
+            for i, (x, y) in enumerate(data):
+                last = (i + 1) % n == 0 or i + 1 == len(data)
+                context = net.no_sync() if not last else nullcontext()
+                with context:  # right only
+                    loss = criterion(net(x), y) / n  # right only
+                loss = criterion(net(x), y) / n  # wrong only
+                with context:
+                    loss.backward()  # GL802
+                if last:
+                    one.step()
+                    one.zero_grad()
+        """,
     "who says when a second loss comes in has no window": """
         def fit(data, ranks):
             author, critic = nn.Linear(8, 8), nn.Linear(8, 1)

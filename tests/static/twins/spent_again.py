@@ -38,6 +38,59 @@ TWINS = {
                 optimizer.step()
                 optimizer.step()  # wrong only, GL101
         """,
+    "a net is cleared with the one that holds it, and not with the one beside it": """
+        class Painter(nn.Module):
+            def __init__(self, texture):
+                super().__init__()
+                self.texture = texture
+                self.layer = nn.Linear(8, 8)
+
+            def forward(self, x):
+                return self.layer(x)
+
+        def train(loader):
+            texture, critic = nn.Linear(8, 8), nn.Linear(8, 1)
+            painter = Painter(texture)  # right only
+            painter = Painter(None)  # wrong only
+            both = list(painter.parameters()) + list(texture.parameters())  # wrong only
+            both = painter.parameters()  # right only
+            paints = torch.optim.Adam(both)
+            judges = torch.optim.Adam(critic.parameters())
+            for x, real in loader:
+                judged = critic(painter(texture(x)).detach()).mean() - critic(real).mean()
+                critic.zero_grad()
+                judged.backward()
+                judges.step()
+                for p in critic.parameters():
+                    p.requires_grad = False
+                painter.zero_grad()
+                (-critic(painter(texture(x))).mean()).backward()
+                paints.step()  # GL101
+                for p in critic.parameters():
+                    p.requires_grad = True
+        """,
+    "what `__init__` leaves None, another method may set": """
+        class Trainer:
+            def __init__(self):
+                self.net = None
+                self.opt = None
+                self.best = None
+
+            def set_up(self):
+                self.net = nn.Linear(8, 3)
+                self.opt = torch.optim.Adam(self.net.parameters())
+
+            def train_epoch(self, loader):
+                if self.net is None or self.opt is None:
+                    raise RuntimeError("call set_up() first")
+                for x, y in loader:
+                    loss = criterion(self.net(x), y)
+                    self.opt.zero_grad()  # right only
+                    loss.backward()
+                    self.opt.step()  # GL101
+                if self.best is None:
+                    self.best = loss.item()
+        """,
     "who wraps an optimizer steps and clears for it": """
         from apex.parallel.LARC import LARC
         net = nn.Linear(8, 3)

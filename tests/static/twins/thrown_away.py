@@ -3,6 +3,49 @@
 from __future__ import annotations
 
 TWINS = {
+    "a step right behind its own clear finds nothing, also with two optimizers": """
+        net, head = nn.Linear(8, 8), nn.Linear(8, 3)
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        other = torch.optim.SGD(head.parameters(), lr=0.1)
+        for x, y in loader:
+            out = net(x)
+            penalty = out.pow(2).mean() + head(out).pow(2).mean()
+            one.zero_grad()
+            other.zero_grad()
+
+            penalty.backward(retain_graph=True)  # right only
+            # penalty.backward(retain_graph=True)  # wrong only
+            one.step()  # GL202
+            other.step()  # GL202
+            loss = criterion(head(net(x)), y)
+            one.zero_grad()
+            other.zero_grad()
+            loss.backward()
+            one.step()
+            other.step()
+        """,
+    "who clears what nobody has stepped with learns nothing": """
+        def train(loader):
+            net = nn.Linear(8, 3)
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            schedule = torch.optim.lr_scheduler.StepLR(opt, 10)
+            for x, y in loader:
+                criterion(net(x), y).backward()
+                opt.step()  # right only
+                schedule.step()
+                opt.zero_grad()  # GL201
+        """,
+    "who clears what nobody has stepped with may have looked at it": """
+        def train(loader):
+            net = nn.Linear(8, 3)
+            opt = torch.optim.SGD(net.parameters(), lr=0.1)
+            seen = 0
+            for x, y in loader:
+                criterion(net(x), y).backward()
+                seen += sum(p.grad.pow(2).sum() for p in net.parameters())  # right only
+                opt.zero_grad()  # GL201
+            return seen
+        """,
     "no step behind a guard is no step for a reason": """
         import math
 

@@ -30,6 +30,33 @@ TWINS = {
                 optimizer.step()
                 optimizer.zero_grad()
         """,
+    "slices of a batch weigh what they have of it": """
+        def update(batch, size):
+            optimizer.zero_grad()
+            for start in range(0, batch.shape[0], size):
+                piece = batch[start : start + size]
+                loss = model(piece).pow(2).mean()
+                loss = loss * len(piece) / len(batch)  # right only
+                loss.backward()  # GL301
+            optimizer.step()
+
+        for epoch in range(epochs):
+            for batch in loader:
+                update(batch, 1024)
+        """,
+    "slices of what a net gives are tasks, and those of a batch are micro-batches": """
+        def update(batch, tasks):
+            optimizer.zero_grad()
+            for start in range(0, tasks, 2):
+                out = model(batch)[start : start + 2]  # right only
+                out = model(batch[start : start + 2])  # wrong only
+                out.pow(2).mean().backward()  # GL301
+            optimizer.step()
+
+        for epoch in range(epochs):
+            for batch in loader:
+                update(batch, 8)
+        """,
     "a batch in one piece is no window": """
         class Trainer:
             def __init__(self, net, pieces=None):

@@ -275,7 +275,22 @@ class Choices(Assignments):
             for loop in ast.walk(around)
             if isinstance(loop, ast.While) and any(inner is node for inner in ast.walk(loop))
         ]
-        return bool(again) and bool(CLEARS.search(self.scope.module.text(again[-1])))
+        if not again or not CLEARS.search(self.scope.module.text(again[-1])):
+            return False
+        return not self._goes_on_to_a_step(node, again[-1])
+
+    def _goes_on_to_a_step(self, node: ast.Try, loop: ast.While) -> bool:
+        """Does a step follow in the same round, ahead of any clear and any way out?"""
+        for body in (getattr(inner, "body", None) for inner in ast.walk(loop)):
+            if not isinstance(body, list) or node not in body:
+                continue
+            for statement in body[body.index(node) + 1 :]:
+                text = self.scope.module.text(statement)
+                if isinstance(statement, ast.Expr) and STEPS.search(text):
+                    return True
+                if CLEARS.search(text) or not isinstance(statement, ast.Expr | ast.Assign):
+                    return False
+        return False
 
     def _handlers(self, handlers: list[ast.ExceptHandler]) -> None:
         if len(handlers) == 1:

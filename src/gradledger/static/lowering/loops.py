@@ -15,6 +15,7 @@ from gradledger.static.lowering.conditions import (
 from gradledger.static.lowering.expressions import cuts_each
 from gradledger.static.lowering.facts import ITERATION_WRAPPERS
 from gradledger.static.lowering.going_round import Rounds, is_range
+from gradledger.static.lowering.slices import cuts_slices, may_be_whole
 from gradledger.static.lowering.state import LETTERS_IN_A_STEP, LoopState
 from gradledger.static.lowering.values import (
     PLAIN,
@@ -29,7 +30,7 @@ from gradledger.static.lowering.values import (
 )
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import Branch, Call, Leave, Program, Try
-from gradledger.static.project import CUTS_IN_PLACE
+from gradledger.static.project import CUTS_IN_PLACE, DEPOSITS, STEPS
 
 PIECES = frozenset(["chunk", "split", "tensor_split"])
 """Who cuts a batch into pieces has two or more."""
@@ -75,12 +76,21 @@ class Loops(Rounds):
             return
         at_least = self._at_least(node)
         data = not (is_range(node.iter) or _is_spelled_out(node.iter))
+        if not data and self._slices_a_window(node):
+            data = True
+            if not may_be_whole(node, self.scope.module.tree):
+                at_least = 2
 
         def enter(loop: LoopState) -> None:
             self._bind_target(node, items, loop)
 
         self.loop(node, enter, data=data, at_least=at_least, rounds=rounds)
         self.run(node.orelse)
+
+    def _slices_a_window(self, node: ast.For | ast.AsyncFor) -> bool:
+        """Does it deposit for each slice of a batch, and leave the step to what follows it?"""
+        says = self.scope.module.says
+        return says(DEPOSITS, node) and not says(STEPS, node) and cuts_slices(node)
 
     def _indexed(self, iterable: ast.expr) -> Known | None:
         """What `range(len(x))` counts the items of."""

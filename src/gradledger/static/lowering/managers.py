@@ -10,6 +10,7 @@ from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts
 from gradledger.static.lowering.choices import Choices
 from gradledger.static.lowering.conditions import called_name
+from gradledger.static.lowering.holding_back import round_backwards_alone
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.values import (
     NONE,
@@ -44,12 +45,18 @@ class Managers(Choices):
         after: list[Callable[[], None]] = []
         for item in node.items:
             self._enter_manager(item, after)
+        if "no_sync" in self.scope.module.source and self._holds_back_too_late(node):
+            self.local = True
         self.run(node.body)
         self.grad_enabled, self.local, self.accumulating = grad, local, accumulating
         self.no_sync_maybe, self.autocast = maybe, autocast
         if not (self.out and isinstance(self.out[-1], Leave)):
             for leave in after:
                 leave()
+
+    def _holds_back_too_late(self, node: ast.With | ast.AsyncWith) -> bool:
+        """Is it `no_sync()` under some condition, where the forward has been?"""
+        return round_backwards_alone(self.scope.node or self.scope.module.tree, node)
 
     def _enter_manager(self, item: ast.withitem, after: list[Callable[[], None]]) -> None:
         manager = item.context_expr

@@ -21,6 +21,7 @@ from gradledger.static.lowering.effects import (
     Resumes,
     Spends,
 )
+from gradledger.static.lowering.unspent import cleared_alone
 from gradledger.static.lowering.values import Keys, Optimizer, within
 
 ALL = "parameters"
@@ -210,7 +211,7 @@ class Ownership:
 
 
 def _at_work(optimizers: dict[str, Optimizer], effects: list[Event]) -> dict[str, Optimizer]:
-    """The optimizers that do something here; none, if no one steps."""
+    """The optimizers that do something here; if no one steps, those that are ours to step."""
     named = {
         e.optimizer
         for e in effects
@@ -220,7 +221,7 @@ def _at_work(optimizers: dict[str, Optimizer], effects: list[Event]) -> dict[str
     known = {n: o for n, o in optimizers.items() if n in named}
     spending = {e.optimizer for e in effects if isinstance(e, Spends | HandsOver) and e.optimizer}
     # Where nobody steps, what is deposited is for others, or for a look.
-    return known if spending & known.keys() else {}
+    return known if spending & known.keys() else cleared_alone(known, effects)
 
 
 def _in_parts(keys: Keys, effects: list[Event]) -> Keys:

@@ -14,12 +14,13 @@ from gradledger.static.lowering.frameworks import Frameworks
 from gradledger.static.lowering.freezing import freezes
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.knowledge import Knowledge
+from gradledger.static.lowering.set_later import set_by_others
 from gradledger.static.lowering.state import MOST_STATEMENTS, MOST_WORK, TooMuchCode
 from gradledger.static.lowering.strays import only_called
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Optimizer, Thing, within
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import NOTHING, Program
-from gradledger.static.project import DEPOSITS, DOES, STEPS, Module, Project
+from gradledger.static.project import BACKWARDS, DEPOSITS, DOES, STEPS, Module, Project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +50,9 @@ MAKES = Pattern(
     r"ptim|\.fit\(|DataLoader\(|randn?\(", words=("ptim", ".fit(", "DataLoader(", "rand")
 )
 """Words of code that makes what deposits or spends, or data of which the size is known."""
+
+MADE = Pattern(r"= *(?:torch\.)?(?:optim\.)?[A-Z]\w*\(.*parameters\(", words=("parameters(",))
+CLEARS = Pattern(r"\.zero_grad\(", words=(".zero_grad(",))
 
 THE_SCRIPT = "the script"
 
@@ -84,6 +88,11 @@ class Root(Value):
     """The class whose method it is."""
     freezing: Callable[[], bool] = bool
     """Whether something is frozen, and nobody knows what: of few roots somebody asks."""
+
+    apart: frozenset[str] = frozenset()
+    """Nets of several optimizers that are made in sight, hold no other, and go to nobody else."""
+    module: Module | None = None
+    """The file that it stands in."""
 
     @property
     def freezes(self) -> bool:
@@ -169,6 +178,8 @@ class _Roots:
 
     def _is_worth_it(self, function: FunctionDef) -> bool:
         """Does it deposit and spend, or is it told by its words that it might?"""
+        if _makes_and_clears(function):
+            return True
         return self._top.keeps_cycle(function) and self._top.may_deposit(function)
 
     def _functions(self) -> Iterator[Root]:
@@ -229,6 +240,8 @@ class _Roots:
 
         def write() -> None:
             self._make(walk, thing, cls)
+            for unset in set_by_others(walk, cls, name):
+                del walk.store[f"self.{unset}"]
             bound = replace(method, bound=thing)
             if name == "training_step" and walk.is_lightning(thing):
                 walk.repeat(
@@ -299,6 +312,7 @@ class _Roots:
         if walk.hooked:
             program, why = None, "hooks get hold of each gradient as it arrives"
         strays = frozenset(key for key in walk.made if _only_called(walk, key))
+        contents = _contents(walk)
         return Root(
             what,
             at,
@@ -308,14 +322,21 @@ class _Roots:
             tuple(walk.unknown),
             why,
             strays,
-            _contents(walk),
+            contents,
             frozenset(walk.uncounted),
             frozenset(walk.deferred),
             frozenset(walk.doubted),
+            apart=_apart(walk, contents),
+            module=self._module,
             freezing=bool
             if _known_frozen(walk)
             else cache(partial(freezes, self._module, node, frozenset(walk.inlined))),
         )
+
+
+def _makes_and_clears(function: FunctionDef) -> bool:
+    """Does it make an optimizer, deposit and clear? Then it should step, too."""
+    return all(function.module.says(said, function.node) for said in (BACKWARDS, CLEARS, MADE))
 
 
 def _batch_index(node: ast.AST) -> str:
@@ -352,16 +373,35 @@ def _contents(walk: Walk) -> dict[str, frozenset[str]]:
     return {owner: frozenset(held) for owner, held in contents.items()}
 
 
+def _apart(walk: Walk, contents: dict[str, frozenset[str]]) -> frozenset[str]:
+    """The nets of optimizers that the code makes itself, out of no other net, and for nobody."""
+    if len(walk.optimizers) < 2:
+        return frozenset()
+    held = {key for optimizer in walk.optimizers.values() for key in optimizer.keys or ()}
+    return frozenset(
+        key
+        for key in held
+        if isinstance(net := walk.store.get(key), Thing)
+        and (net.cls is not None or net.built.startswith("torch.nn."))
+        and not (net.reach | net.maybe | contents.get(key, frozenset())) - {key}
+        and key.rpartition(":")[2] in _all_only_called(walk)
+    )
+
+
 def _only_called(walk: Walk, key: str) -> bool:
     """Does the file call this model, and nothing else that could train it?"""
     name = key.rpartition(":")[2]
     if not name.isidentifier() or not walk.uses().of(name) <= {"train"}:
         return False
+    return name in _all_only_called(walk)
+
+
+def _all_only_called(walk: Walk) -> frozenset[str]:
     tree = walk.scope.module.tree
     known = walk.known.only_called.get(id(tree))
     if known is None:
         known = walk.known.only_called[id(tree)] = only_called(tree)
-    return name in known
+    return known
 
 
 def _known_frozen(walk: Walk) -> bool:
