@@ -245,7 +245,10 @@ class OutsideCalls(TensorCalls):
             self.deposit(loss, node, Arguments((), arguments.named))
             return PLAIN
         if dotted.endswith("autograd.grad"):
-            return replace(self.computed(*arguments.values()), sure=False)
+            made = self.computed(*arguments.values())
+            # Without, nobody can be sure that what it gives has a graph at all.
+            sure = arguments.named.get("create_graph") == Constant.of(True)
+            return made if sure else replace(made, sure=False)
         if name in ("_foreach_zero_",) and isinstance(first, Gradients | Items):
             return PLAIN
         if name in ("scale_loss",):
