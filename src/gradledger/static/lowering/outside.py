@@ -137,7 +137,8 @@ class OutsideCalls(TensorCalls):
         """A tensor, a layer, data, or nobody knows what, made of what is given."""
         torch = dotted.startswith(("torch.", "F.", "einops."))
         if _requires_grad(arguments) or name == "Parameter":
-            return Thing(leaf=True, built=dotted)
+            trained = arguments.get(1, "requires_grad") in (None, Constant.of(True))
+            return Thing(leaf=True, built=dotted if trained else "")
         if torch and (name in FROM_DATA or name in facts.DETACHING or name.endswith("_like")):
             return PLAIN
         if name == "functional_call":  # with other parameters than its own, as a rule
