@@ -275,6 +275,103 @@ TWINS = {
             one.step()
             cut(state)  # right only
         """,
+    "the last of several passes through one graph has nothing to keep it for": """
+        head, other = nn.Linear(3, 2), nn.Linear(3, 1)
+        both = torch.optim.SGD([*model.parameters(), *head.parameters(), *other.parameters()])
+        for x, y in loader:
+            found = model(x).relu()
+            one, two = F.mse_loss(head(found), y), F.mse_loss(other(found), y)
+            both.zero_grad()
+            one.backward(retain_graph=True)
+            two.backward()  # right only
+            two.backward(retain_graph=True)  # wrong only, GL703
+            both.step()
+        """,
+    "what is called again makes another graph": """
+        judge = nn.Linear(3, 1)
+        both = torch.optim.SGD([*model.parameters(), *judge.parameters()], lr=0.1)
+        for x, y in loader:
+            made = model(x)
+            both.zero_grad()
+            judged = judge(made)  # right only
+            judged = judge(made.detach())  # wrong only
+            F.mse_loss(judged, y).backward(retain_graph=True)  # GL703
+            judge(made).mean().backward()
+            both.step()
+        """,
+    "what an earlier round has computed is walked again": """
+        for i, (x, y) in enumerate(loader):
+            if i % 2 == 0:  # right only
+                found = model(x)  # right only
+            found = model(x)  # wrong only
+            optimizer.zero_grad()
+            criterion(found, y).backward(retain_graph=True)  # GL703
+            optimizer.step()
+        """,
+    "what lies in a list is walked in later rounds": """
+        judge = nn.Linear(3, 1)
+        inner = torch.optim.SGD(judge.parameters(), lr=0.1)
+        made = []
+        for x, y in loader:
+            made.append(model(x))
+            optimizer.zero_grad()
+            inner.zero_grad()
+            judge(x).mean().backward()
+            found = judge(made[-1])  # right only
+            found = judge(model(x))  # wrong only
+            found.mean().backward(retain_graph=True)  # GL703
+            optimizer.step()
+            inner.step()
+        """,
+    "a method that is not followed may leave a graph behind": """
+        class Pair:
+            def __init__(self):
+                self.judge, self.made = nn.Linear(3, 1), torch.zeros(1, 3)
+                both = [*model.parameters(), *self.judge.parameters()]
+                self.both = torch.optim.SGD(both, lr=0.1)
+
+            def forward(self, x):
+                self.made = model(x)
+
+            def judged(self, x):
+                made = again = self.made  # right only
+                made, again = model(x), model(x)  # wrong only
+                self.both.zero_grad()
+                self.judge(made).mean().backward(retain_graph=True)  # GL703
+                self.judge(again).mean().backward()
+                self.both.step()
+
+        pair = Pair()
+        for x, y in loader:
+            pair.forward(x)  # right only
+            pair.judged(x)
+        """,
+    "a derivative that has a graph of its own is of this round": """
+        def slope(x):
+            x.requires_grad_(True)
+            (found,) = torch.autograd.grad(model(x).sum(), x, create_graph=True)
+            return found
+
+        def fit():
+            for i in range(100):
+                loss = slope(torch.rand(16, 8)).pow(2).mean()
+                optimizer.zero_grad()
+                loss.backward()  # right only
+                loss.backward(retain_graph=True)  # wrong only, GL703
+                optimizer.step()
+
+        fit()
+        """,
+    "a graph is kept for the sake of another pass, and no clear": """
+        for x, y in loader:
+            found = model(x)
+            optimizer.zero_grad()
+            found.mean().backward(retain_graph=True)
+            shown = [p.grad.norm() for p in model.parameters()]  # right only
+            optimizer.zero_grad()  # GL201
+            criterion(found, y).backward()
+            optimizer.step()
+        """,
     "torch.autograd.grad walks a graph again": """
         for x, y in loader:
             out = model(x)

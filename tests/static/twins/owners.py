@@ -82,6 +82,54 @@ TWINS = {
             criterion(net(x), y).backward()
             one.step()
         """,
+    "a layer that is exchanged before anybody has it is nobody's": """
+        net = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 10))
+        net[-1] = nn.Linear(8, 3)  # right only
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        net[-1] = nn.Linear(8, 3)  # wrong only, GL603
+        for x, y in loader:
+            one.zero_grad()
+            criterion(net(x), y).backward()
+            one.step()
+        """,
+    "a layer that an optimizer has already may be put anywhere": """
+        net, head = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 10)), nn.Linear(8, 3)
+        one = torch.optim.SGD([*net.parameters(), *head.parameters()])  # right only
+        one = torch.optim.SGD(net.parameters())  # wrong only
+        net[1] = head  # GL603
+        for x, y in loader:
+            one.zero_grad()
+            criterion(net(x), y).backward()
+            one.step()
+        """,
+    "a weight that is exchanged by hand may be handed over": """
+        class Tagger(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.words, self.out = nn.Embedding(10, 6), nn.Linear(6, 3)
+
+            def forward(self, x):
+                return self.out(self.words(x))
+
+        net = Tagger()
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        net.words.weight = nn.Parameter(torch.zeros(15, 6))  # GL603
+        one.add_param_group({"params": [net.words.weight]})  # right only
+        for x, y in loader:
+            one.zero_grad()
+            criterion(net(x), y).backward()
+            one.step()
+        """,
+    "a weight that is not trained needs no optimizer": """
+        net = nn.Sequential(nn.Embedding(10, 6), nn.Linear(6, 3))
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        net[0].weight = nn.Parameter(dataset.words, requires_grad=False)  # right only
+        net[0].weight = nn.Parameter(dataset.words)  # wrong only, GL603
+        for x, y in loader:
+            one.zero_grad()
+            criterion(net(x), y).backward()
+            one.step()
+        """,
     "a frozen part is no part of the training": """
         body, head = nn.Linear(8, 8), nn.Linear(8, 3)
         body.weight.requires_grad_(False)  # right only

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.effects import Reads
@@ -13,6 +14,7 @@ from gradledger.static.lowering.values import (
     LAST_INDEX,
     LENGTH,
     NO_KEYS,
+    NO_PLACES,
     PLAIN,
     Constant,
     Count,
@@ -22,6 +24,7 @@ from gradledger.static.lowering.values import (
     Keys,
     Known,
     Parameters,
+    Places,
     Thing,
     carried_by,
     is_plain,
@@ -119,6 +122,7 @@ class Arithmetic(Names):
             local=any(t.local for t in things),
             depth=min((t.depth for t in things if t.reach and t.sure), default=len(self.loops)),
             sure=sure and any(t.sure or t.leaf for t in things),
+            passes=passes_of(values),
         )
 
     def unary(self, node: ast.UnaryOp) -> Known:
@@ -184,6 +188,25 @@ class Arithmetic(Names):
                 return frozenset(k for k in value.reach if not _is_option(k))
             case _:
                 return NO_KEYS
+
+
+def passes_of(values: Iterable[Known]) -> Places:
+    """The calls that all graphs of these were made by; none where one of them is not known."""
+    found = NO_PLACES
+    for value in values:
+        match value:
+            case Items():
+                made = passes_of(value.values)
+            case Thing(plain=False) if value.reach or not value.leaf:
+                made = value.passes
+            case Parameters() | Gradients():
+                return NO_PLACES
+            case _:
+                continue
+        if not made and not is_plain(value):
+            return NO_PLACES
+        found |= made
+    return found
 
 
 def is_plain_number(value: Known) -> bool:

@@ -43,7 +43,7 @@ class Binding:
         self._conditions = condition_names
         self._deposits = [e for e in effects if isinstance(e, Deposits)]
         self._own = Ownership(effects, optimizers, strays, contents or {})
-        self._settling = Settling(program, self._own, len(self._deposits))
+        self._settling = Settling(program, self._own)
         self._used = conditions_in(program)
         self._deciding = deciding(program)
         """Conditions on which an event depends, and not just whether a loop goes on."""

@@ -35,6 +35,8 @@ class Deposits(Effect):
     """True: under `no_sync`. False: averaged over ranks. None: there are no ranks, or unknown."""
     retains: bool = False
     walks: frozenset[Place] = frozenset()
+    passes: frozenset[Place] = frozenset()
+    """The calls of models that all of its graph was made by; empty where that is not known."""
     maybe: Keys = NO_KEYS
     """What it reaches on one way through the code, and not on another."""
 

@@ -30,6 +30,7 @@ from gradledger.static.lowering.rounds import is_own, size_of
 from gradledger.static.lowering.rounds import ran_out as end_of
 from gradledger.static.lowering.state import LoopState
 from gradledger.static.lowering.values import (
+    NO_PLACES,
     Constant,
     Count,
     FunctionDef,
@@ -192,9 +193,10 @@ class Rounds(Managers):
                 again[full] = old if own else Count("") if isinstance(old, Constant) else new
             elif isinstance(new, Thing) and new.sure and not new.plain and deposits:
                 if not new.kept:
-                    again[full] = replace(new, carried=new.carried | {loop.assigned[full]})
+                    carried = new.carried | {loop.assigned[full]}
+                    again[full] = replace(new, carried=carried, passes=NO_PLACES)
                 else:
-                    again[full] = new
+                    again[full] = replace(new, passes=NO_PLACES)
             elif isinstance(new, Items) and (carried_by(new) or kept_in(new)):
                 again[full] = new
         for full in loop.assigned.keys() - loop.read:

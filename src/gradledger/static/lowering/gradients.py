@@ -209,6 +209,8 @@ class GradientCalls(Stepping):
             maybe = made.maybe | made.reach
             self.rebind(target, replace(made, key=held.key, reach=NO_KEYS, maybe=maybe))
         elif len(values) < 8 and value not in values:
+            if isinstance(value, Thing):  # it stays there when the next round comes
+                value = replace(value, passes=NO_PLACES)
             self.rebind(target, Items((*values, value)))
 
     def may_be_a_number(self, value: ast.expr) -> bool:

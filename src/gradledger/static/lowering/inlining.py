@@ -272,8 +272,10 @@ class Inlining(Looking):
         return [v for v in around if isinstance(v, Thing) and v.key and self.is_model(v.key)]
 
     def _renew_attributes(self, function: FunctionDef, owner: str, node: ast.AST) -> None:
-        """A method that is not followed may give its object other models."""
+        """A method that is not followed may give its object other models, or graphs."""
         for name in set(ATTRIBUTES.findall(function.module.text(function.node))):
+            if getattr(function.node, "name", "") != "__init__":
+                self.doubted.add("GL703")
             held = self.store.get(f"{owner}.{name}", Thing(f"{owner}.{name}"))
             if isinstance(held, Thing) and held.key and not held.plain:
                 self.emit(Renews(self.at(node), frozenset({held.key})))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gradledger.ledger.events import UNKNOWN_WEIGHT, Weight
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.values import (
+    NO_PLACES,
     NONE,
     UNKNOWN,
     Constant,
@@ -27,16 +28,27 @@ def joined(one: dict[str, Known], other: dict[str, Known]) -> dict[str, Known]:
     for name, value in other.items():
         mine = store.get(name)
         if mine is None:
-            store[name] = value
+            store[name] = _of_some_round(value)
         elif mine is not value and mine != value:
             store[name] = join(mine, value)
+    for name in one.keys() - other.keys():
+        store[name] = _of_some_round(one[name])
     return store
+
+
+def _of_some_round(value: Known) -> Known:
+    """Where only one way computes it, on the other it is what it was in an earlier round."""
+    if not isinstance(value, Thing) or value.plain or not value.reach:
+        return value
+    return replace(value, passes=NO_PLACES, depth=max(value.depth - 1, 0))
 
 
 def join(one: Known, other: Known) -> Known:
     """One value that stands for both."""
     if one == other:
         return one
+    if not (isinstance(one, Thing) and isinstance(other, Thing)):
+        one, other = _of_some_round(one), _of_some_round(other)
     for a, b in ((one, other), (other, one)):
         if b == NONE and isinstance(a, Thing):
             return replace(a, optional=True)
@@ -110,6 +122,7 @@ def _things(one: Thing, other: Thing) -> Thing:
         local=one.local and other.local,
         sure=one.sure and other.sure,
         depth=min(one.depth, other.depth),
+        passes=one.passes | other.passes if one.passes and other.passes else NO_PLACES,
         optional=one.optional or other.optional,
         cls=one.cls if one.cls == other.cls else None,
         built=one.built if one.built == other.built else "",

@@ -27,6 +27,7 @@ from gradledger.static.lowering.values import (
     Known,
     Parameters,
     Thing,
+    is_plain,
 )
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import Branch, Call, Leave, Program, Try
@@ -223,6 +224,8 @@ class Loops(Rounds):
                     if all(isinstance(i, Items) for i in inner):
                         rows = zip(*(i.values for i in inner), strict=False)  # type: ignore[union-attr]
                         return Items(tuple(Items(row) for row in rows))
+                    if not all(map(is_plain, inner)):
+                        self.doubted.add("GL703")
                     return PLAIN
                 if name == "enumerate" and inner and isinstance(inner[0], Items):
                     pairs = enumerate(inner[0].values)
@@ -248,6 +251,8 @@ class Loops(Rounds):
                 role = self.uses().role(value.key) if value.key else None
                 if role in ("optimizer", "scaler", "scheduler", "model"):
                     return replace(value, key=f"{value.key}[*]")
+                if value.reach or value.maybe:
+                    self.doubted.add("GL703")  # each may have a part of that graph
                 return PLAIN
             case _:
                 return PLAIN

@@ -303,6 +303,7 @@ class Names(State):
             local=thing.local,
             depth=thing.depth,
             maybe=thing.maybe,
+            passes=thing.passes,
         )
 
     def _lend(self, name: str) -> None:

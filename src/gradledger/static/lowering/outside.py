@@ -137,7 +137,8 @@ class OutsideCalls(TensorCalls):
         """A tensor, a layer, data, or nobody knows what, made of what is given."""
         torch = dotted.startswith(("torch.", "F.", "einops."))
         if _requires_grad(arguments) or name == "Parameter":
-            return Thing(leaf=True, built=dotted)
+            trained = arguments.get(1, "requires_grad") in (None, Constant.of(True))
+            return Thing(leaf=True, built=dotted if trained else "")
         if torch and (name in FROM_DATA or name in facts.DETACHING or name.endswith("_like")):
             return PLAIN
         if name == "functional_call":  # with other parameters than its own, as a rule
@@ -255,7 +256,10 @@ class OutsideCalls(TensorCalls):
             self.deposit(loss, node, Arguments((), arguments.named))
             return PLAIN
         if dotted.endswith("autograd.grad"):
-            return replace(self.computed(*arguments.values()), sure=False)
+            made = self.computed(*arguments.values())
+            # Without, nobody can be sure that what it gives has a graph at all.
+            sure = arguments.named.get("create_graph") == Constant.of(True)
+            return made if sure else replace(made, sure=False)
         if name in ("_foreach_zero_",) and isinstance(first, Gradients | Items):
             return PLAIN
         if name in ("scale_loss",):

@@ -41,6 +41,7 @@ from gradledger.static.lowering.effects import (
     Unscales,
 )
 from gradledger.static.lowering.ownership import Ownership
+from gradledger.static.lowering.retaining import last_walks
 from gradledger.static.lowering.values import within
 from gradledger.static.program import NOTHING, Branch, Do, Program, Require
 
@@ -60,10 +61,10 @@ class TooManyOwners(Exception):
 class Settling:
     """Turns the effects of one program into events."""
 
-    def __init__(self, program: Program, ownership: Ownership, deposits: int) -> None:
+    def __init__(self, program: Program, ownership: Ownership) -> None:
         self._own = ownership
-        self._deposits = deposits
-        """How many backwards stand in it."""
+        self._last_walks = frozenset(last_walks(program))
+        """Backwards after which nothing walks the same graph again."""
         self._thrown_away = thrown_away(program)
         """Clears by which code drops what it has just computed, and means to."""
         self._primers = primers(program)
@@ -96,7 +97,7 @@ class Settling:
                 event.weight,
                 event.scaler,
                 local=event.local is not None,
-                retain_graph=event.retains and self._deposits == 1,
+                retain_graph=event.retains and event.at in self._last_walks,
                 walks=event.walks,
             )
             if event.local is False:

@@ -37,6 +37,7 @@ from gradledger.static.lowering.values import (
     reach_of,
 )
 from gradledger.static.program import NOTHING, Branch, Loop
+from gradledger.static.project import HOOKS
 
 ROLE_METHODS = frozenset(
     ["step", "zero_grad", "scale", "unscale_", "update", "first_step", "second_step"]
@@ -261,17 +262,34 @@ class Stepping(Strangers):
             and loss.depth == len(self.loops)
             and all(map(self.forgets_its_graph, reach)),
             walks=loss.kept | loss.carried,
+            passes=loss.passes,
             maybe=loss.maybe if inputs is None else NO_KEYS,
         )
         self.emit(replace(effect, **more) if more else effect)
         self.reached |= reach
-        several = len(self.optimizers) > 1
-        if (retain is not None and not several) or create is not None or self.listening:
+        again = retain is not None and self._may_be_for_others(retain, reach)
+        if again or create is not None or self.listening:
             # The graph is walked again, or listened to: this pass may be for hooks or a penalty.
             # Nets that are trained against each other keep it for the other's turn.
             self.emit(Excuses(self.at(node), reach))
         self.listening = False
         self.backwards += 1
+
+    def _may_be_for_others(self, retain: Known, reach: frozenset[str]) -> bool:
+        """May a pass that keeps its graph be made for somebody else than the optimizer?"""
+        if len(self.optimizers) > 1 or retain == Constant.of(False):
+            return False
+        if retain != Constant.of(True) or not reach or self._walks_by_hand():
+            return True
+        listens = self.scope.module.says_anywhere(HOOKS)
+        return listens or not all(map(self._is_plain_net, reach))
+
+    def _is_plain_net(self, key: str) -> bool:
+        """Is it surely a model, all of it in sight, in which nobody listens?"""
+        thing = self.store.get(key)
+        cls = thing.cls if isinstance(thing, Thing) else None
+        listens = cls is not None and cls.module.says_anywhere(HOOKS)
+        return self.forgets_its_graph(key) and not listens
 
     def _walks_by_hand(self) -> bool:
         """Does the function ask for gradients itself, besides?"""
@@ -284,7 +302,7 @@ class Stepping(Strangers):
         if not isinstance(thing, Thing):
             return False
         if thing.cls is None:
-            return thing.built.startswith("torch.nn.")
+            return (thing.leaf and not thing.reach) or thing.built.startswith("torch.nn.")
         forward = self.method(thing.cls, "forward")
         return forward is not None and not re.search(
             r"self\.\w+(?:\[[^][]*\])?\s*=|self\.\w+\.append", forward.module.text(forward.node)

@@ -12,7 +12,7 @@ from gradledger.static.lowering.effects import (
     Replaces,
 )
 from gradledger.static.lowering.expressions import LABELLED
-from gradledger.static.lowering.facts import has_parameters
+from gradledger.static.lowering.facts import has_parameters, last
 from gradledger.static.lowering.roles import backwarded
 from gradledger.static.lowering.values import (
     NO_KEYS,
@@ -27,12 +27,16 @@ from gradledger.static.lowering.values import (
     Thing,
     is_plain,
     kept_in,
+    within,
 )
 from gradledger.static.lowering.weights import MEAN
 from gradledger.static.patterns import Pattern
 
 COUNTS = Pattern(r"(?:\b|_)(?:ids?|id[xs]|ind(?:ex(?:es)?|ices)|masks?|len(?:s|gths?)?)(?:_|\b)")
 """Names of whole numbers, one of several things that a call gives: these have no gradients."""
+GROUPS = Pattern(r"param_group", words=("param_group",))
+"""Words of code that gives an optimizer single tensors, or takes them from it."""
+
 OF_MODELS = frozenset({"parameters", "named_parameters", "zero_grad"})
 
 
@@ -57,9 +61,9 @@ class Targets(Conditions):
 
     def _assign_name(self, target: ast.expr, full: str, value: Known, shown: str) -> None:
         before = self.store.get(full)
-        if isinstance(target, ast.Attribute) and isinstance(value, Thing):
+        if isinstance(target, ast.Attribute | ast.Subscript) and isinstance(value, Thing):
             self._replaced(full, value, target)
-            if value.built or value.cls:
+            if isinstance(target, ast.Attribute) and (value.built or value.cls):
                 self.freeze(frozenset({full}), Constant.of(True))
         if before is not None:
             gone = kept_in(before) - kept_in(value)
@@ -75,29 +79,48 @@ class Targets(Conditions):
 
     def _another_is_made(self, target: ast.expr) -> bool:
         """Does the file hand its parameters over a second time, those that there are then?"""
+        if isinstance(target, ast.Attribute | ast.Subscript):
+            target = target.value
         owners = "|".join(
-            re.escape(name) for name in ast.unparse(target).split(".")[:-1] if name != "self"
+            re.escape(name)
+            for name in re.findall(r"[A-Za-z_]\w*", ast.unparse(target))
+            if name != "self"
         )
         asked = id(self.scope.module), owners
         known = self.known.handed_again.get(asked)
         if known is None:
-            handed = re.compile(rf"\b(?:{owners})\b[\w.]*\.parameters\(")
+            handed = re.compile(rf"\b(?:{owners})\b(?:[\w.]|\[[^][]*\])*\.parameters\(")
             lines = filter(handed.search, self.scope.module.handing_over)
             known = self.known.handed_again[asked] = len(list(islice(lines, 2))) > 1
         return known
 
     def _replaced(self, full: str, value: Thing, target: ast.expr) -> None:
         """`model.head = nn.Linear(…)` after an optimizer got the old head's parameters."""
-        if not has_parameters(value.built) or self.store.get(full) == NONE:
+        tensor = value.leaf and last(value.built) == "Parameter"
+        if not (has_parameters(value.built) or tensor) or self.store.get(full) == NONE:
             return
         if self._another_is_made(target):
+            return
+        held = [o.keys or NO_KEYS for o in self.optimizers.values()]
+        if value.key and any(within(value.key, key) for keys in held for key in keys):
+            return  # whoever has the old one has the new one too
+        if (tensor or isinstance(target, ast.Subscript)) and not self._was_there(target):
             return
         for optimizer in self.optimizers.values():
             if optimizer.made_at.via not in (None, self.scope.via) and "." not in optimizer.name:
                 continue  # it was another function's own, and is gone
-            if any(full.startswith(key + ".") for key in optimizer.keys or ()):
+            if any(within(full, key) and full != key for key in optimizer.keys or ()):
                 self.emit(Replaces(self.at(target), frozenset({full})))
                 return
+
+    def _was_there(self, target: ast.expr) -> bool:
+        """Did the model surely have one in this place, which nobody hands over by itself?"""
+        if self.scope.module.says_anywhere(GROUPS):
+            return False
+        if isinstance(target, ast.Attribute):
+            return target.attr in ("weight", "bias")
+        index = self.eval(target.slice) if isinstance(target, ast.Subscript) else None
+        return isinstance(index, Constant) and isinstance(index.value, int)
 
     def _assign_item(self, target: ast.Subscript, value: Known) -> None:
         base, index = self.eval(target.value), self.eval(target.slice)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from gradledger.ledger.events import UNKNOWN_WEIGHT
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts, sizes
+from gradledger.static.lowering.arithmetic import passes_of
 from gradledger.static.lowering.callees import callee_of
 from gradledger.static.lowering.effects import (
     Clears,
@@ -19,6 +20,7 @@ from gradledger.static.lowering.gradients import GradientCalls
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.values import (
     NO_KEYS,
+    NO_PLACES,
     NONE,
     PLAIN,
     UNKNOWN,
@@ -27,6 +29,7 @@ from gradledger.static.lowering.values import (
     Items,
     Known,
     Parameters,
+    Places,
     Thing,
     is_plain,
     optimizers_in,
@@ -205,6 +208,8 @@ class TensorCalls(GradientCalls):
             forward = self.method(thing.cls, "forward")
             if thing.key and forward is not None and forward.module.says(OWN_CLEAR, forward.node):
                 self.emit(Clears(self.at(node), frozenset({thing.key})))
+            if forward is not None and not self.forgets_its_graph(thing.key):
+                self.doubted.add("GL703")
         self.watch_strangers(thing.key, thing, arguments, node)
         model = self.is_model(thing.key) or thing.built.startswith("torch.nn.")
         made = self.computed(thing, *arguments.values(), sure=False)
@@ -240,8 +245,18 @@ class TensorCalls(GradientCalls):
             local=bool(self.local),
             depth=min(depths, default=len(self.loops)),
             built=LABELLED if _labelled(node) and model else "",
+            passes=self._passes(thing, arguments, node),
         )
         return self._several(thing, arguments, made, node)
+
+    def _passes(self, thing: Thing, arguments: Arguments, node: ast.Call) -> Places:
+        """The calls that the graph of what a model gives was made by, this one among them."""
+        if not (thing.key and self.forgets_its_graph(thing.key)):
+            return NO_PLACES
+        given = [v for v in arguments.values() if not is_plain(v)]
+        before = passes_of(given)
+        own = not given and (thing.cls is not None or facts.has_parameters(thing.built))
+        return before | {self.at(node)} if before or own else NO_PLACES
 
     def _with_own(self, made: Thing, thing: Thing, arguments: Arguments) -> Thing:
         """What a model gives leads to its own parameters, unless these are frozen meanwhile."""

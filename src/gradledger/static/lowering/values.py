@@ -54,6 +54,9 @@ class Thing(Value):
     """What its graph leads to on one way through the code, and not on another."""
     depth: int = 0
     """In how many loops the oldest part of its graph was computed."""
+    passes: Places = frozenset()
+    """The calls of models that all of its graph was made by, in this round of the loop; empty where
+    that is not known."""
     leaf: bool = False
     """A tensor that requires a gradient itself."""
     shape: tuple[int, ...] = ()
