@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.expressions import Expressions
 from gradledger.static.lowering.knowledge import Callee
-from gradledger.static.lowering.values import ClassDef, FunctionDef, Imported, Thing
+from gradledger.static.lowering.values import ClassDef, FunctionDef, Imported, Known, Thing
 from gradledger.static.project import (
     BACKWARDS,
     CUTS,
@@ -120,13 +120,51 @@ class Callees(Expressions):
     def _called_on(
         self, members: Iterable[tuple[str, str]], module: Module
     ) -> Iterator[FunctionDef]:
-        """Functions of other modules, called as `module.function()`."""
+        """Functions of other modules, and methods of objects that the file makes."""
         for owner, name in members:
-            imported = self.defined(module, owner)
-            if isinstance(imported, Imported):
+            found: FunctionDef | None = None
+            if owner in module.made:
+                cls = self._class_of(module.made[owner], module)
+                found = self.method(cls, name) if cls is not None else None
+            elif isinstance(imported := self.defined(module, owner), Imported):
                 found = self._called(name, imported.module, None)
-                if found is not None:
-                    yield found
+            if found is not None:
+                yield found
+
+    def _class_of(self, maker: tuple[str, str], module: Module) -> ClassDef | None:
+        """The class that an object is made of, as `Trainer(…)` or as `module.Trainer(…)`."""
+        inside, name = maker
+        if inside:
+            imported = self.defined(module, inside)
+            if not isinstance(imported, Imported):
+                return None
+            module = imported.module
+        found = self.defined(module, name)
+        return found if isinstance(found, ClassDef) else None
+
+    def acts_on_what_it_has(self, function: FunctionDef, given: Iterable[Known]) -> bool:
+        """Does it call a method that does something to gradients, of an object that it has?
+
+        By its words it does nothing: what is done is for the object to say.
+        """
+        objects = [value for value in given if isinstance(value, Thing) and value.cls is not None]
+        own = function.bound.key if isinstance(function.bound, Thing) else ""
+        names, members = function.module.calls(function.node) if objects or own else ((), ())
+        for owner, _ in members if own else ():
+            held = self.store.get(f"{own}.{owner}")
+            if isinstance(held, Thing) and held.cls is not None:
+                objects.append(held)
+        return any(self._does_something(thing, name) for thing in objects for name in names)
+
+    def _does_something(self, thing: Thing, name: str) -> bool:
+        method = None if thing.cls is None else self.method(thing.cls, name)
+        if method is None:
+            return False
+        return self._reaches(
+            replace(method, bound=thing),
+            self.known.doing,
+            lambda f: f.module.says(DOES, f.node),
+        )
 
     def _called(self, name: str, module: Module, cls: ClassDef | None) -> FunctionDef | None:
         if cls is not None:
