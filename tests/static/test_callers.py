@@ -54,6 +54,7 @@ def test_without_the_reason_the_fault_is_found(text: str, tmp_path: Path) -> Non
     assert shown(files, tmp_path) == {(rule, lines[n - 1].strip()) for rule, n in expected}
 
 
+SPENT = {("GL101", "self.optimizer.step()")}
 SCRIPT = dedent(TWINS["a script calls the step for each batch"])
 
 
@@ -83,6 +84,28 @@ def test_a_file_that_is_named_alone_is_followed_to_the_step(tmp_path: Path) -> N
     assert [finding.rule for finding in result.checked.findings] == ["GL101"]
 
 
+IMPORTS = {
+    "under another name": ("trainer.py", "from trainer import Trainer as Made", "Made"),
+    "over several lines": ("trainer.py", "from trainer import (\n    Trainer,\n)", "Trainer"),
+    "over two lines": ("trainer.py", "from trainer import \\\n    Trainer", "Trainer"),
+    "all of it": ("trainer.py", "from trainer import *", "Trainer"),
+    "as a module": ("trainer.py", "import os, trainer", "trainer.Trainer"),
+    "from a folder": ("lib/trainer.py", "from lib import trainer", "trainer.Trainer"),
+    "from src": ("src/lib/trainer.py", "from lib.trainer import Trainer", "Trainer"),
+    "with dots": ("trainer.py", "from .trainer import Trainer", "Trainer"),
+}
+
+
+@pytest.mark.parametrize(("where", "line", "name"), IMPORTS.values(), ids=IMPORTS)
+def test_the_step_is_found_however_it_is_imported(
+    where: str, line: str, name: str, tmp_path: Path
+) -> None:
+    step = faulty(dedent(STEP))[0].replace("trainer.py", where)
+    main = f"# file: main.py\n{line}\nmade = {name}(net)\nfor batch in loader:\n"
+    files = written(tmp_path, f"{step}\n{main}    made.train_step(batch)\n")
+    assert shown(files, tmp_path) == SPENT
+
+
 class Remembering:
     """A project in a folder, checked again and again with a cache."""
 
@@ -107,9 +130,6 @@ class Remembering:
     def shown(self) -> Places:
         files = sorted(map(str, self.folder.rglob("*.py")))
         return shown(files, self.folder, Cache(str(self.cache)))
-
-
-SPENT = {("GL101", "self.optimizer.step()")}
 
 
 def remembering(tmp_path: Path, text: str) -> Remembering:

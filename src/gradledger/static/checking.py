@@ -67,6 +67,8 @@ def check_source(source: Source, project: Project, *, calls: bool = False) -> Ch
     training: tuple[str, ...] = ()
     try:
         begun = Roots(project, module)
+        if calls and not begun.goes_round():
+            return Checked()
         for root in begun.all():
             findings, why = _judged(root, effort)
             if root.what != THE_SCRIPT and why is not None:

@@ -100,22 +100,32 @@ class Callees(Expressions):
         cls = function.cls if own is None else own.cls
         for name in called:
             method = None if cls is None else self.method(cls, name)
-            found = method or self._called(name, function.module, None)
+            found = method or self._called(name, function.module)
             if found is not None:
                 # The object stays the same: what its class overrides, it calls there too.
                 yield found if method is None or own is None else replace(method, bound=own)
         yield from self._called_on(members, function.module)
 
     def called_in(
-        self, module: Module, statements: list[ast.stmt], cls: ClassDef | None = None
+        self, module: Module, statements: list[ast.stmt], classes: Iterable[ClassDef] = ()
     ) -> Iterator[FunctionDef]:
-        """The project's own functions that some lines call, as far as names tell."""
+        """The project's own functions that some lines call, as far as names tell.
+
+        Methods too, if there may be objects of these classes.
+        """
         for names, members in map(module.calls, statements):
             for name in names:
-                found = self._called(name, module, cls)
+                found = self._called(name, module)
                 if found is not None:
                     yield found
+                methods = (self.method(cls, name) for cls in classes)
+                yield from filter(None, methods)
             yield from self._called_on(members, module)
+
+    def classes_made(self, module: Module) -> Iterator[ClassDef]:
+        """The project's own classes of which the file makes objects."""
+        makers = (self._class_of(maker, module) for maker in module.made.values())
+        yield from filter(None, makers)
 
     def _called_on(
         self, members: Iterable[tuple[str, str]], module: Module
@@ -127,7 +137,7 @@ class Callees(Expressions):
                 cls = self._class_of(module.made[owner], module)
                 found = self.method(cls, name) if cls is not None else None
             elif isinstance(imported := self.defined(module, owner), Imported):
-                found = self._called(name, imported.module, None)
+                found = self._called(name, imported.module)
             if found is not None:
                 yield found
 
@@ -166,11 +176,7 @@ class Callees(Expressions):
             lambda f: f.module.says(DOES, f.node),
         )
 
-    def _called(self, name: str, module: Module, cls: ClassDef | None) -> FunctionDef | None:
-        if cls is not None:
-            method = self.method(cls, name)
-            if method is not None:
-                return method
+    def _called(self, name: str, module: Module) -> FunctionDef | None:
         found = self.defined(module, name)
         if isinstance(found, ClassDef):
             # Whoever makes an object may call any of its methods.

@@ -144,6 +144,23 @@ class Roots:
             if isinstance(statement, ast.ClassDef):
                 yield from self._methods(ClassDef(statement, self._module))
 
+    def goes_round(self) -> bool:
+        """Does a loop of the file call what deposits or spends, in whatever file?
+
+        What is called once is followed where it stands.
+        """
+        module, top = self._module, self._top
+        loops = [n for n in ast.walk(module.tree) if isinstance(n, ast.For | ast.While)]
+        if not loops:
+            return False
+        own = (d for d in module.definitions.values() if isinstance(d, ast.ClassDef))
+        classes = [*(ClassDef(d, module) for d in own), *top.classes_made(module)]
+        return any(
+            top.spends(function) or top.makes_deposits(function)
+            for loop in loops
+            for function in top.called_in(module, [loop], classes)
+        )
+
     def training(self) -> tuple[str, ...]:
         """The names at the top level behind which gradients are deposited and spent."""
         return tuple(name for name, d in self._module.definitions.items() if self._trains(d))

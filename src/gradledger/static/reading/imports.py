@@ -42,10 +42,11 @@ def import_lines(data: bytes) -> bytes:
     return b"\n".join(lines)
 
 
-def first_imported(line: str) -> str:
-    """The first part of the first module that a line imports; empty where it begins with a dot."""
-    words = line.lstrip(' \t"').split(None, 2)
-    return words[1].partition(".")[0] if len(words) > 1 else ""
+def first_imported(line: str) -> list[str]:
+    """The first parts of the modules that a line imports; empty where one begins with a dot."""
+    words = line.lstrip(' \t"').split()
+    several = words[1:] if words[:1] == ["import"] else words[1:2]
+    return [word.strip(",").partition(".")[0] for word in several]
 
 
 def imported(lines: str) -> Iterator[Imported]:

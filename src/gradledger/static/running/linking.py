@@ -81,7 +81,7 @@ class Steps:
         firsts = self._first_names(folder)
         found: set[str] = set()
         for line in import_lines(data).decode("utf-8", "replace").split("\n"):
-            if first_imported(line) in firsts or " ." in line:
+            if " ." in line or not firsts.isdisjoint(first_imported(line)):
                 for each in imported(line):
                     found.update(self._meant(folder, each))
         return sorted(found)
