@@ -140,8 +140,13 @@ class Module:
     @cached_property
     def made(self) -> dict[str, tuple[str, str]]:
         """Names of objects that the file makes, with their class and the module it comes from."""
-        found = MAKES_OBJECTS.findall(self.source)
-        return {name: (inside, cls) for name, inside, cls in found}
+        made = {}
+        for match in MAKES_OBJECTS.finditer(self.source):
+            line = self.source[self.source.rfind("\n", 0, match.start()) + 1 : match.start()]
+            name = line.rstrip().rpartition(".")[2].strip()
+            if name.isidentifier():
+                made[name] = match[1] or "", match[2]
+        return made
 
     @cached_property
     def handing_over(self) -> tuple[str, ...]:
@@ -388,8 +393,10 @@ BACKWARDS = Pattern(r"(?<!def )\b(?:manual_)?backward\(", words=("backward(",))
 
 ATTRIBUTES = Pattern(r"self\.(\w+)\s*(?::[^=\n]+)?=(?!=)")
 
-MAKES_OBJECTS = Pattern(r"(\w+)[ \t]*=[ \t]*(?:(\w+)\.)?([A-Z]\w*)\(")
-"""`self.trainer = Trainer(`, `trainer = training.Trainer(`: what is spelled as classes are."""
+MAKES_OBJECTS = Pattern(r"=[ \t]*(?:(\w+)\.)?([A-Z]\w*)\(")
+"""`self.trainer = Trainer(`, `trainer = training.Trainer(`: what is spelled as classes are.
+
+From `=` on: a word before it would be tried at each of its letters, in all of the text."""
 
 STEPS = Pattern(r"\.step\(", words=(".step(",))
 
