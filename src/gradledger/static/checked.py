@@ -24,3 +24,5 @@ class Checked(Value):
     unknown: tuple[Unknown, ...] = ()
     followed: int = 0
     """Functions and scripts with gradients in them that were followed from beginning to end."""
+    training: tuple[str, ...] = ()
+    """The names at its top level behind which gradients are deposited and spent: others call it."""

@@ -13,7 +13,7 @@ from gradledger.static.interpreter import Interpreter, TooManyPaths
 from gradledger.static.lowering.binding import Binding
 from gradledger.static.lowering.blocks import events_in, holds
 from gradledger.static.lowering.effects import Deposits
-from gradledger.static.lowering.roots import THE_SCRIPT, Root, is_torch, roots
+from gradledger.static.lowering.roots import THE_SCRIPT, Root, Roots, is_torch
 from gradledger.static.lowering.settling import TooManyOwners
 from gradledger.static.lowering.state import TOO_MUCH, TooMuchCode
 from gradledger.static.program import Loop, Program
@@ -45,9 +45,12 @@ def has_gradients(source: Source) -> bool:
     return (says(text, DEPOSITS) or says(text, STEPS)) and is_torch(text)
 
 
-def check_source(source: Source, project: Project) -> Checked:
-    """The laws that the file breaks, on every path that can be followed."""
-    if not has_gradients(source):
+def check_source(source: Source, project: Project, *, calls: bool = False) -> Checked:
+    """The laws that the file breaks, on every path that can be followed.
+
+    A file that `calls` what trains in another one need not say anything of gradients itself.
+    """
+    if not (calls or has_gradients(source)):
         return Checked()
     project.begin()
     try:
@@ -61,8 +64,12 @@ def check_source(source: Source, project: Project) -> Checked:
     followed = 0
     effort = _Effort()
     followed_roots: list[Root] = []
+    training: tuple[str, ...] = ()
     try:
-        for root in roots(project, module):
+        begun = Roots(project, module)
+        if calls and not begun.goes_round():
+            return Checked()
+        for root in begun.all():
             findings, why = _judged(root, effort)
             if root.what != THE_SCRIPT and why is not None:
                 followed_roots.append(root)
@@ -74,6 +81,7 @@ def check_source(source: Source, project: Project) -> Checked:
                 unknown.append(Unknown(root.at.path, root.at.line, root.what, why))
             followed += why == ""
         found += _wasted_in_turns(followed_roots, effort)
+        training = begun.training()
     except RecursionError:
         unknown.append(Unknown(source.path, 1, "the file", TOO_DEEP))
     except TooMuchCode:  # between two roots
@@ -82,7 +90,7 @@ def check_source(source: Source, project: Project) -> Checked:
         from gradledger.static.unfollowed import unfollowed
 
         unknown += unfollowed(module)
-    return Checked(_once_each(found), tuple(unknown), followed)
+    return Checked(_once_each(found), tuple(unknown), followed, training)
 
 
 class _Effort:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
+from gradledger.static.packages import starts
 from gradledger.static.patterns import Pattern
 from gradledger.static.reading import sources
 from gradledger.static.reading.sources import Source, Trouble
@@ -137,6 +138,17 @@ class Module:
         return known
 
     @cached_property
+    def made(self) -> dict[str, tuple[str, str]]:
+        """Names of objects that the file makes, with their class and the module it comes from."""
+        made = {}
+        for match in MAKES_OBJECTS.finditer(self.source):
+            line = self.source[self.source.rfind("\n", 0, match.start()) + 1 : match.start()]
+            name = line.rstrip().rpartition(".")[2].strip()
+            if name.isidentifier():
+                made[name] = match[1] or "", match[2]
+        return made
+
+    @cached_property
     def handing_over(self) -> tuple[str, ...]:
         """The lines that hand parameters over, to an optimizer or to whoever keeps them."""
         said = (line for line in self.source.split("\n") if ".parameters(" in line)
@@ -161,7 +173,11 @@ def _span(node: ast.AST) -> tuple[int, int]:
 class Project:
     """Finds other files of the project, and parses each at most once."""
 
-    def __init__(self, roots: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, roots: tuple[str, ...] = (), *, carrying: frozenset[str] = frozenset()
+    ) -> None:
+        self._carrying = carrying
+        """Files through which others come to what trains, whatever they say themselves."""
         self._roots = tuple(map(os.path.abspath, roots))
         self._modules: dict[str, Module | None] = {}
         self._beside: dict[str, Module | None] = {}
@@ -261,7 +277,7 @@ class Project:
     def _at(self, path: str) -> Module | None:
         self._asked.add(path)
         if path not in self._modules:
-            data = _contents(path)
+            data = _contents(path, always=path in self._carrying)
             if data is None:
                 self._modules[path] = None
             elif not self._left:
@@ -287,29 +303,18 @@ def _read(path: str) -> bytes | None:
         return None
 
 
-def _contents(path: str) -> bytes | None:
+def _contents(path: str, *, always: bool) -> bytes | None:
     """The bytes of a file that can matter to somebody who imports it; None for any other."""
     data = _read(path)
-    names = os.path.basename(path) == "__init__.py"
-    matters = data is not None and (names or any(word in data for word in MATTERS))
+    always = always or os.path.basename(path) == "__init__.py"
+    matters = data is not None and (always or any(word in data for word in MATTERS))
     return data if matters else None
 
 
 def _candidates(folder: str, module: str, level: int, roots: tuple[str, ...]) -> Iterator[str]:
     parts = module.split(".") if module else []
-    if level:
-        for _ in range(level - 1):
-            folder = os.path.dirname(folder)
-        yield from _files_of(os.path.join(folder, *parts))
-        return
-    for _ in range(8):
-        yield from _files_of(os.path.join(folder, *parts))
-        top = folder in roots or os.path.exists(os.path.join(folder, ".git"))
-        parent = os.path.dirname(folder)
-        if top or parent == folder:
-            break
-        folder = parent
-    yield from _files_of(os.path.join(folder, "src", *parts))
+    for start in starts(folder, level, roots):
+        yield from _files_of(os.path.join(start, *parts))
 
 
 def _files_of(stem: str) -> tuple[str, str]:
@@ -393,6 +398,11 @@ BACKWARDS = Pattern(r"(?<!def )\b(?:manual_)?backward\(", words=("backward(",))
 """Words without which code makes no deposit itself, whatever it tells frameworks to do."""
 
 ATTRIBUTES = Pattern(r"self\.(\w+)\s*(?::[^=\n]+)?=(?!=)")
+
+MAKES_OBJECTS = Pattern(r"=[ \t]*(?:(\w+)\.)?([A-Z]\w*)\(")
+"""`self.trainer = Trainer(`, `trainer = training.Trainer(`: what is spelled as classes are.
+
+From `=` on: a word before it would be tried at each of its letters, in all of the text."""
 
 STEPS = Pattern(r"\.step\(", words=(".step(",))
 

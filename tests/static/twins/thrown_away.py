@@ -13,8 +13,8 @@ TWINS = {
             one.zero_grad()
             other.zero_grad()
 
-            penalty.backward(retain_graph=True)  # right only
-            # penalty.backward(retain_graph=True)  # wrong only
+            penalty.backward()  # right only
+            # penalty.backward()  # wrong only
             one.step()  # GL202
             other.step()  # GL202
             loss = criterion(head(net(x)), y)

@@ -28,7 +28,7 @@ class Books:
         best: dict[tuple[str, str, int, int], Finding] = {}
         self.unfollowed = self.followed = 0
         for path, content in contents.items():
-            checked, troubles, _ = check_data(path, content.data, project)
+            checked, troubles, *_ = check_data(path, content.data, project, calls=True)
             self.followed += checked.followed
             self.unfollowed += len(checked.unknown) + len(troubles)
             for finding in checked.findings:

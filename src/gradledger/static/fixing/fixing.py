@@ -93,10 +93,11 @@ class _Fixer:
         script = content.script()
         if content.source is None or script is None:
             return None
+        calling = {os.path.abspath(path) for finding in findings for path in _callers(finding)}
         self._around = {
             other: Content(other, self._read(other))
             for other in self._importers.of(file)
-            if relevant(self._read(other))
+            if relevant(self._read(other)) or os.path.abspath(other) in calling
         }
         wanted = tuple((f, in_text(f, content.source).at.line) for f in findings)
         state = _State(content, script, self._books(content), wanted)
@@ -160,3 +161,11 @@ class _Fixer:
             data = read_bytes(file)
             self._bytes[file] = b"" if isinstance(data, Trouble) else data
         return self._bytes[file]
+
+
+def _callers(finding: Finding) -> Iterator[str]:
+    """The files that call what the finding is in, which need not say anything of gradients."""
+    place = finding.at.via
+    while place is not None:
+        yield file_and_cell(place.path)[0]
+        place = place.via

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.expressions import Expressions
 from gradledger.static.lowering.knowledge import Callee
-from gradledger.static.lowering.values import ClassDef, FunctionDef, Imported, Thing
+from gradledger.static.lowering.values import ClassDef, FunctionDef, Imported, Known, Thing
 from gradledger.static.project import (
     BACKWARDS,
     CUTS,
@@ -100,39 +100,83 @@ class Callees(Expressions):
         cls = function.cls if own is None else own.cls
         for name in called:
             method = None if cls is None else self.method(cls, name)
-            found = method or self._called(name, function.module, None)
+            found = method or self._called(name, function.module)
             if found is not None:
                 # The object stays the same: what its class overrides, it calls there too.
                 yield found if method is None or own is None else replace(method, bound=own)
         yield from self._called_on(members, function.module)
 
     def called_in(
-        self, module: Module, statements: list[ast.stmt], cls: ClassDef | None = None
+        self, module: Module, statements: list[ast.stmt], classes: Iterable[ClassDef] = ()
     ) -> Iterator[FunctionDef]:
-        """The project's own functions that some lines call, as far as names tell."""
+        """The project's own functions that some lines call, as far as names tell.
+
+        Methods too, if there may be objects of these classes.
+        """
         for names, members in map(module.calls, statements):
             for name in names:
-                found = self._called(name, module, cls)
+                found = self._called(name, module)
                 if found is not None:
                     yield found
+                methods = (self.method(cls, name) for cls in classes)
+                yield from filter(None, methods)
             yield from self._called_on(members, module)
+
+    def classes_made(self, module: Module) -> Iterator[ClassDef]:
+        """The project's own classes of which the file makes objects."""
+        makers = (self._class_of(maker, module) for maker in module.made.values())
+        yield from filter(None, makers)
 
     def _called_on(
         self, members: Iterable[tuple[str, str]], module: Module
     ) -> Iterator[FunctionDef]:
-        """Functions of other modules, called as `module.function()`."""
+        """Functions of other modules, and methods of objects that the file makes."""
         for owner, name in members:
-            imported = self.defined(module, owner)
-            if isinstance(imported, Imported):
-                found = self._called(name, imported.module, None)
-                if found is not None:
-                    yield found
+            found: FunctionDef | None = None
+            if owner in module.made:
+                cls = self._class_of(module.made[owner], module)
+                found = self.method(cls, name) if cls is not None else None
+            elif isinstance(imported := self.defined(module, owner), Imported):
+                found = self._called(name, imported.module)
+            if found is not None:
+                yield found
 
-    def _called(self, name: str, module: Module, cls: ClassDef | None) -> FunctionDef | None:
-        if cls is not None:
-            method = self.method(cls, name)
-            if method is not None:
-                return method
+    def _class_of(self, maker: tuple[str, str], module: Module) -> ClassDef | None:
+        """The class that an object is made of, as `Trainer(…)` or as `module.Trainer(…)`."""
+        inside, name = maker
+        if inside:
+            imported = self.defined(module, inside)
+            if not isinstance(imported, Imported):
+                return None
+            module = imported.module
+        found = self.defined(module, name)
+        return found if isinstance(found, ClassDef) else None
+
+    def acts_on_what_it_has(self, function: FunctionDef, given: Iterable[Known]) -> bool:
+        """Does it call a method that does something to gradients, of an object that it has?
+
+        By its words it does nothing: what is done is for the object to say.
+        """
+        objects = [value for value in given if isinstance(value, Thing) and value.cls is not None]
+        own = function.bound.key if isinstance(function.bound, Thing) else ""
+        names, members = function.module.calls(function.node) if objects or own else ((), ())
+        for owner, _ in members if own else ():
+            held = self.store.get(f"{own}.{owner}")
+            if isinstance(held, Thing) and held.cls is not None:
+                objects.append(held)
+        return any(self._does_something(thing, name) for thing in objects for name in names)
+
+    def _does_something(self, thing: Thing, name: str) -> bool:
+        method = None if thing.cls is None else self.method(thing.cls, name)
+        if method is None:
+            return False
+        return self._reaches(
+            replace(method, bound=thing),
+            self.known.doing,
+            lambda f: f.module.says(DOES, f.node),
+        )
+
+    def _called(self, name: str, module: Module) -> FunctionDef | None:
         found = self.defined(module, name)
         if isinstance(found, ClassDef):
             # Whoever makes an object may call any of its methods.

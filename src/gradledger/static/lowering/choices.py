@@ -173,7 +173,8 @@ class Choices(Assignments):
         if STEPS.search(scope.module.text(node)):
             return True
         cls = scope.self_value.cls if isinstance(scope.self_value, Thing) else None
-        if any(map(self.spends, self.called_in(scope.module, node.body, cls))):
+        classes = () if cls is None else (cls,)
+        if any(map(self.spends, self.called_in(scope.module, node.body, classes))):
             return True
         called = (inner.func for inner in ast.walk(node) if isinstance(inner, ast.Call))
         local = (self.eval_quietly(f) for f in called if isinstance(f, ast.Name))

@@ -80,7 +80,7 @@ class Inlining(Looking):
         if isinstance(node, ast.Call) and function.module.says(CUTS_IN_PLACE, function.node):
             for argument in node.args:
                 self.cut(argument)
-        if not (root or always or self.is_interesting(function)):
+        if not (root or always or self._is_worth_following(function, arguments)):
             return self._unfollowed(function, arguments, node)
         self.inlined.add(id(function.node))
         if id(function.node) in self.stack or len(self.stack) >= DEEPEST:
@@ -96,6 +96,11 @@ class Inlining(Looking):
         if again is not None and not self.loops and all(map(is_plain, arguments.values())):
             return again
         return self._followed(function, arguments, node, root=root)
+
+    def _is_worth_following(self, function: FunctionDef, arguments: Arguments) -> bool:
+        return self.is_interesting(function) or self.acts_on_what_it_has(
+            function, arguments.values()
+        )
 
     def _followed(
         self, function: FunctionDef, arguments: Arguments, node: ast.AST, *, root: bool

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import sys
 
 from gradledger.ledger.events import UNKNOWN_WEIGHT
 from gradledger.ledger.values import replace
@@ -32,61 +31,8 @@ from gradledger.static.lowering.values import (
 from gradledger.static.lowering.weights import (
     MEAN,
 )
+from gradledger.static.packages import OUTSIDE
 from gradledger.static.project import Import, Module
-
-OUTSIDE = frozenset(
-    {
-        *sys.stdlib_module_names,
-        *[
-            "torch",
-            "torchvision",
-            "torchaudio",
-            "torchtext",
-            "numpy",
-            "np",
-            "scipy",
-            "pandas",
-            "sklearn",
-            "matplotlib",
-            "tqdm",
-            "transformers",
-            "datasets",
-            "accelerate",
-            "lightning",
-            "pytorch_lightning",
-            "deepspeed",
-            "apex",
-            "wandb",
-            "gradledger",
-            "tensorboardX",
-            "yaml",
-            "PIL",
-            "cv2",
-            "gym",
-            "gymnasium",
-            "einops",
-            "timm",
-            "peft",
-            "ignite",
-            "fastai",
-            "horovod",
-            "jax",
-            "flax",
-            "tensorflow",
-            "keras",
-            "mxnet",
-            "paddle",
-            "omegaconf",
-            "hydra",
-            "absl",
-            "ray",
-            "optuna",
-            "rich",
-            "click",
-        ],
-    }
-)
-"""Names of packages that are no file of a project: looking for one costs time."""
 
 CONVENTIONS = {
     "torch": "torch",

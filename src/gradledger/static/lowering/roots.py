@@ -10,6 +10,8 @@ from functools import cache, partial
 
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import Value, replace
+from gradledger.static.lowering.blocks import holds
+from gradledger.static.lowering.effects import Deposits, Spends
 from gradledger.static.lowering.frameworks import Frameworks
 from gradledger.static.lowering.freezing import freezes
 from gradledger.static.lowering.inlining import Arguments
@@ -53,6 +55,9 @@ MAKES = Pattern(
 
 MADE = Pattern(r"= *(?:torch\.)?(?:optim\.)?[A-Z]\w*\(.*parameters\(", words=("parameters(",))
 CLEARS = Pattern(r"\.zero_grad\(", words=(".zero_grad(",))
+
+STEPS_ITS_OWN = Pattern(r"self\.\w*opt\w*(?:\[[^\]\r\n]*\])?\.step\(", words=(".step(",))
+"""Words of classes that have an optimizer and use it."""
 
 THE_SCRIPT = "the script"
 
@@ -121,12 +126,9 @@ class Walk(Frameworks):
             self.repeat(given, node, root=True)
 
 
-def roots(project: Project, module: Module) -> Iterator[Root]:
-    """All the roots of a file."""
-    return _Roots(project, module).all()
+class Roots:
+    """The roots of a file, and what in it others may begin with."""
 
-
-class _Roots:
     def __init__(self, project: Project, module: Module) -> None:
         self._project = project
         self._module = module
@@ -134,6 +136,8 @@ class _Roots:
         self._left = MOST_IN_A_FILE
         self._work_left = MOST_WORK_IN_A_FILE
         self._done: set[int] = set()
+        self._trained: set[int] = set()
+        """Functions on the way through which something was deposited and spent."""
         self._made: dict[int, dict[str, Any]] = {}
         """By class, what is known once its `__init__` has run."""
         self._top = self._walk()
@@ -142,11 +146,45 @@ class _Roots:
         return Walk(self._project, self._module, self._known)
 
     def all(self) -> Iterator[Root]:
+        """The script, then functions, then methods."""
         yield self._script()
         yield from self._functions()
         for statement in list(self._module.definitions.values()):
             if isinstance(statement, ast.ClassDef):
                 yield from self._methods(ClassDef(statement, self._module))
+
+    def goes_round(self) -> bool:
+        """Does a loop of the file call what deposits or spends, in whatever file?
+
+        What is called once is followed where it stands.
+        """
+        module, top = self._module, self._top
+        loops = [n for n in ast.walk(module.tree) if isinstance(n, ast.For | ast.While)]
+        if not loops:
+            return False
+        own = (d for d in module.definitions.values() if isinstance(d, ast.ClassDef))
+        classes = [*(ClassDef(d, module) for d in own), *top.classes_made(module)]
+        return any(
+            top.spends(function) or top.makes_deposits(function)
+            for loop in loops
+            for function in top.called_in(module, [loop], classes)
+        )
+
+    def training(self) -> tuple[str, ...]:
+        """The names at the top level behind which gradients are deposited and spent."""
+        return tuple(name for name, d in self._module.definitions.items() if self._trains(d))
+
+    def _trains(self, definition: object) -> bool:
+        match definition:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                return id(definition) in self._trained
+            case ast.ClassDef():
+                says = partial(self._module.says, node=definition)
+                # Or in several methods, each of which does its part.
+                return any(id(method) in self._trained for method in definition.body) or (
+                    says(BACKWARDS) and says(STEPS_ITS_OWN)
+                )
+        return False
 
     def _script(self) -> Root:
         walk = self._top
@@ -215,7 +253,7 @@ class _Roots:
                         statement, owner.module, walk.module_scope(owner.module), None, owner
                     )
         hooks = {"training_step", "compute_loss"} & found.keys()
-        if not hooks and not any(f.module.says(DOES, f.node) for f in found.values()):
+        if not hooks and not any(self._may_train(f, cls) for f in found.values()):
             return
         texts = {name: f.module.text(f.node) for name, f in found.items()}
         called = Counter(re.findall(r"self\.(\w+)\(", "\n".join(texts.values())))
@@ -232,6 +270,14 @@ class _Roots:
                 continue
             if name in hooks or walk.keeps_cycle(replace(method, bound=Thing("self", cls=cls))):
                 yield self._method(cls, method, name)
+
+    def _may_train(self, method: FunctionDef, cls: ClassDef) -> bool:
+        """Does it say something of gradients, or call what does, in other files too?"""
+        if method.module.says(DOES, method.node):
+            return True
+        return bool(self._module.made) and self._top.spends(
+            replace(method, bound=Thing("self", cls=cls))
+        )
 
     def _method(self, cls: ClassDef, method: FunctionDef, name: str) -> Root:
         walk = self._after_script()
@@ -307,6 +353,8 @@ class _Roots:
         except RecursionError:
             why = "it is nested too deeply"
         self._done |= walk.inlined
+        if program is not None and holds(program, Deposits) and holds(program, Spends):
+            self._trained |= walk.inlined
         self._left = max(self._left - walk.statements, 0)
         self._work_left = max(self._work_left - walk.work, 0)
         if walk.hooked:

@@ -66,11 +66,13 @@ def read(path: str) -> Source | Trouble:
     return data if isinstance(data, Trouble) else from_bytes(path, data)
 
 
-def read_bytes(path: str) -> bytes | Trouble:
-    """All that is in the file."""
+def read_bytes(path: str, *, most: int | None = None) -> bytes | Trouble:
+    """All that is in the file; or so many bytes of its beginning, and no more."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         try:
+            if most is not None:
+                return os.read(descriptor, most)
             size = os.fstat(descriptor).st_size
             data = os.read(descriptor, size + 1)
             parts = [data]

@@ -41,6 +41,8 @@ class Cache:
         """Dates, and the hash that the file had then."""
         self._checked: dict[str, list[Any]] = {}
         """The hash of a file, what came of it, and the hashes of all that it depends on."""
+        self.carrying: list[str] | None = None
+        """Files through which others came to what trains."""
         self._now: dict[str, str | None] = {}
         """The hashes of files in this run. None: it is not there."""
         self._seen: set[str] = set()
@@ -67,6 +69,7 @@ class Cache:
             nothing, hashed, checked = content["nothing"], content["hashed"], content["checked"]
             if isinstance(nothing, dict) and isinstance(hashed, dict) and isinstance(checked, dict):
                 self._nothing, self._hashed, self._checked = nothing, hashed, checked
+                self.carrying = content.get("carrying")
         except KeyError:
             return
 
@@ -122,8 +125,9 @@ class Cache:
             for path in [p for p in table if p not in self._seen and not os.path.exists(p)]:
                 del table[path]
         tables = {"nothing": self._nothing, "hashed": self._hashed, "checked": self._checked}
+        rest = {"code": self._code.as_row(), "carrying": self.carrying}
         with contextlib.suppress(OSError):
-            save(self._folder, self._key, {"code": self._code.as_row(), **tables})
+            save(self._folder, self._key, {**rest, **tables})
 
     def _hash(self, path: str) -> str | None:
         if path not in self._now:

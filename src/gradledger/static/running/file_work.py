@@ -6,6 +6,7 @@ import contextlib
 import gc
 
 from gradledger.ledger.values import Value
+from gradledger.static.checked import Checked
 from gradledger.static.reading.relevance import effort, relevant
 from gradledger.static.reading.sources import Trouble, read_bytes
 from gradledger.static.running.results import IRRELEVANT, Result
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gradledger.static.project import Project
+    from gradledger.static.running.linking import Training
 
 _LOOKS_THAT_PAY = 500
 """Looking at fewer files takes no longer than starting a process."""
@@ -24,6 +26,8 @@ _WORK_THAT_PAYS = 50_000
 _MOST_TO_REMEMBER = 8_000_000
 """Bytes of source. Their trees are some thirty times as large."""
 _NOTHING_IN_IT = -1
+_CALLING = 20_000
+"""About how much work a file is that calls what trains in another, in bytes."""
 
 
 class Done(Value):
@@ -53,29 +57,63 @@ class FileWork:
         """These are parsed whatever is in them."""
         self._hashes = hashes
         """Whether to say what the content was: for those who remember."""
+        self.carrying: frozenset[str] = frozenset()
+        """By their full paths, files through which others come to what trains."""
         self._project: Project | None = None
         self._remembered = 0
 
     def done(self, items: Sequence[int], *, jobs: int) -> Iterator[tuple[int, Done]]:
-        """Does these, in up to so many processes: a look at each first, then those that need it."""
+        """Does these, in up to so many processes: a look at each first, then those that need it.
+
+        Those in which there is nothing may still call what trains in others: see `callers`.
+        """
         left: dict[int, int] = {}
         """The work that each is."""
         pays = len(items) >= _LOOKS_THAT_PAY
         for index, seen in self._each(items, self._look, jobs=jobs if pays else 1):
-            if not isinstance(seen, int):
+            if isinstance(seen, Done):
                 yield index, seen
             elif seen == _NOTHING_IN_IT:
                 yield index, Done(IRRELEVANT)
             else:
-                left[index] = seen
+                left[index] = int(seen)
+        yield from self._checked(left, self._check, jobs=jobs)
+
+    def callers(self, training: Training, *, jobs: int) -> set[int]:
+        """The files that call what trains in others, if these are the names that do."""
+        if not training:
+            return set()
+        from gradledger.static.running.linking import Callers, Steps
+
+        items = range(len(self.files))
+        pays = len(items) >= _LOOKS_THAT_PAY
+
+        def importing(steps: Steps) -> Iterator[tuple[str, list[str]]]:
+            def names(index: int) -> str:
+                return " ".join(steps.named_by(self.files[index]))
+
+            for index, found in self._each(items, names, jobs=jobs if pays else 1):
+                if found and isinstance(found, str):
+                    yield self.files[index], found.split(" ")
+
+        callers = Callers(training, self.roots, importing)
+        self.carrying = frozenset(callers.carrying)
+        self._project = None
+        return {index for index in items if self.files[index] in callers.paths}
+
+    def followed(self, items: Sequence[int], *, jobs: int) -> Iterator[tuple[int, Done]]:
+        """Follows these for what they call, whatever they say themselves."""
+        yield from self._checked(dict.fromkeys(items, _CALLING), self._follow, jobs=jobs)
+
+    def _checked(
+        self, left: dict[int, int], check: Callable[[int], Done], *, jobs: int
+    ) -> Iterator[tuple[int, Done]]:
         if not left:
             return
         import gradledger.static.running.one_file  # noqa: F401 - before the processes part, once for all
 
         pays = sum(left.values()) >= _WORK_THAT_PAYS
-        checks = self._each(
-            sorted(left), self._check, jobs=jobs if pays else 1, weigh=left.__getitem__
-        )
+        checks = self._each(sorted(left), check, jobs=jobs if pays else 1, weigh=left.__getitem__)
         # Trees are large and hold no cycles: to look through them again and again for garbage
         # would take a third of the time, and find nothing.
         with _no_collection():
@@ -93,11 +131,15 @@ class FileWork:
             return effort(data)
         if path not in self.named:
             return _NOTHING_IN_IT
-        from gradledger.static.running.one_file import broken
+        done = self._follow(index)
+        if done.result.checked == Checked():
+            return Done(Result(troubles=done.result.troubles, relevant=False))
+        return done
 
-        return Done(Result(troubles=broken(path, data), relevant=False))
+    def _follow(self, index: int) -> Done:
+        return self._check(index, calls=True)
 
-    def _check(self, index: int) -> Done:
+    def _check(self, index: int, *, calls: bool = False) -> Done:
         from gradledger.static.running.one_file import check_data
 
         path = self.files[index]
@@ -105,7 +147,7 @@ class FileWork:
         if isinstance(data, Trouble):
             return Done(Result(troubles=(data,)))
         project = self._project_for(len(data))
-        result = check_data(path, data, project, always=path in self.named)
+        result = check_data(path, data, project, always=path in self.named, calls=calls)
         if not self._hashes:
             return Done(result)
         from gradledger.static.running.hashing import hash_of
@@ -118,18 +160,18 @@ class FileWork:
         if self._project is None or self._remembered > _MOST_TO_REMEMBER:
             from gradledger.static.project import Project
 
-            self._project = Project(self.roots)
+            self._project = Project(self.roots, carrying=self.carrying)
             self._remembered = size
         return self._project
 
     def _each(
         self,
         items: Sequence[int],
-        work: Callable[[int], int | Done],
+        work: Callable[[int], int | str | Done],
         *,
         jobs: int,
         weigh: Callable[[int], int] = lambda item: 1,
-    ) -> Iterator[tuple[int, int | Done]]:
+    ) -> Iterator[tuple[int, int | str | Done]]:
         if jobs == 1 or len(items) < 2:
             for item in items:
                 yield item, work(item)
@@ -148,16 +190,16 @@ class FileWork:
                 yield item, _unpacked(answer)
 
 
-def _packed(answer: int | Done) -> Any:
-    if isinstance(answer, int):
+def _packed(answer: int | str | Done) -> Any:
+    if isinstance(answer, int | str):
         return answer
     from gradledger.static.running.rows import row
 
     return [row(answer.result), answer.hash, answer.others]
 
 
-def _unpacked(answer: Any) -> int | Done:
-    if isinstance(answer, int):
+def _unpacked(answer: Any) -> int | str | Done:
+    if isinstance(answer, int | str):
         return answer
     from gradledger.static.running.rows import result
 

@@ -13,15 +13,19 @@ from gradledger.static.running.results import Result
 _WHOLE = "the whole file"
 
 
-def check_data(path: str, data: bytes, project: Project, *, always: bool = True) -> Result:
+def check_data(
+    path: str, data: bytes, project: Project, *, always: bool = True, calls: bool = False
+) -> Result:
     """What the file breaks, with places as people see them.
 
-    Parsed `always`, or only where there is something to follow in it.
+    Parsed `always`, or only where there is something to follow in it. It `calls` what trains in
+    another file, or may do so: then it is followed whatever it says itself.
     """
     source = from_bytes(path, data)
     if isinstance(source, Trouble):
         return Result(troubles=(source,))
-    if not always and not has_gradients(source):
+    calls = calls and not has_gradients(source)
+    if not (always or calls or has_gradients(source)):
         return Result()
     troubles: tuple[Trouble, ...] = ()
     parsed = parse(source)
@@ -30,24 +34,14 @@ def check_data(path: str, data: bytes, project: Project, *, always: bool = True)
         parsed = parse(source)
     if isinstance(parsed, Trouble):
         return Result(troubles=(*troubles, trouble_as_seen(parsed, source)))
-    return Result(as_seen(_followed(source, project), source), troubles)
+    checked = as_seen(_followed(source, project, calls=calls), source)
+    return Result(checked, troubles, calls=calls)
 
 
-def broken(path: str, data: bytes) -> tuple[Trouble, ...]:
-    """Why the file is no Python, where it is none. It is parsed, and not followed."""
-    source = from_bytes(path, data)
-    if isinstance(source, Source):
-        parsed = parse(source)
-        if isinstance(parsed, Trouble) and source.cells:
-            return _without_broken_cells(source)[1] or (trouble_as_seen(parsed, source),)
-        return (parsed,) if isinstance(parsed, Trouble) else ()
-    return (source,)
-
-
-def _followed(source: Source, project: Project) -> Checked:
+def _followed(source: Source, project: Project, *, calls: bool) -> Checked:
     """What the checker says; a fault of its own is told, and never the end of the run."""
     try:
-        return check_source(source, project)
+        return check_source(source, project, calls=True) if calls else check_source(source, project)
     except (RecursionError, MemoryError):
         why = "its code is nested too deeply, or calls itself too often, to be followed"
     except Exception as error:

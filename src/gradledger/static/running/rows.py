@@ -25,16 +25,24 @@ def row(result: Result) -> Row:
         checked.followed,
         [list(trouble) for trouble in result.troubles],
         result.relevant,
+        result.calls,
+        list(checked.training),
     ]
 
 
 def result(row: Row) -> Result:
     """The result that the lists were made of."""
-    findings, unknown, followed, troubles, relevant = row
+    findings, unknown, followed, troubles, relevant, calls, training = row
     return Result(
-        Checked(tuple(map(_made, findings)), tuple(Unknown(*u) for u in unknown), followed),
+        Checked(
+            tuple(map(_made, findings)),
+            tuple(Unknown(*u) for u in unknown),
+            followed,
+            tuple(training),
+        ),
         tuple(Trouble(*trouble) for trouble in troubles),
         relevant,
+        calls,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from gradledger.static.running.file_work import FileWork
+from gradledger.static.running.file_work import Done, FileWork
 from gradledger.static.running.results import IRRELEVANT, Result
 
 TYPE_CHECKING = False
@@ -59,7 +59,7 @@ def check_bytes(path: str, data: bytes, *, roots: tuple[str, ...] = ()) -> Resul
     from gradledger.static.project import Project
     from gradledger.static.running.one_file import check_data
 
-    return check_data(path, data, Project(roots))
+    return check_data(path, data, Project(roots), calls=True)
 
 
 def _processes(jobs: int | None) -> int:
@@ -70,29 +70,82 @@ def _processes(jobs: int | None) -> int:
 
 def _results(work: FileWork, cache: Cache | None, jobs: int) -> Iterator[tuple[int, Result]]:
     """The number of each file with its result, as they get ready."""
-    if cache is None:
-        for index, done in work.done(range(len(work.files)), jobs=jobs):
-            yield index, done.result
-        return
-    from gradledger.static.running.cache import stamp_of
-
-    cache.open(roots=work.roots)
-    left = []
-    stamps: dict[int, Stamp | None] = {}
-    for index, path in enumerate(work.files):
-        stamp = stamps[index] = stamp_of(path)
-        known = stamp and path not in work.named and cache.find(path, stamp)
-        if known:
-            yield index, known
+    memory = _Memory(work, cache)
+    training: dict[str, tuple[str, ...]] = {}
+    waiting: dict[int, Result] = {}
+    """What depends on which names train in other files."""
+    for index, result in memory.found.items():
+        if result.calls or result is IRRELEVANT:
+            waiting[index] = result
         else:
-            left.append(index)
-    for index, done in work.done(left, jobs=jobs):
-        yield index, done.result
-        stamp = stamps[index]
-        if stamp is None:
-            continue
+            training[work.files[index]] = result.checked.training
+            yield index, result
+    for index, done in work.done(memory.left, jobs=jobs):
         if done.result is IRRELEVANT:
-            cache.keep_nothing(work.files[index], stamp)
-        elif done.hash:
-            cache.keep(work.files[index], stamp, done.hash, done.result, done.others)
-    cache.save()
+            waiting[index] = done.result
+            continue
+        training[work.files[index]] = done.result.checked.training
+        memory.keep(index, done)
+        yield index, done.result
+    again: list[int] = []
+    if memory.left and waiting:
+        training = {path: names for path, names in training.items() if names}
+        callers = work.callers(training, jobs=jobs)
+        again = [i for i in waiting if i in callers and not memory.still_holds(waiting[i])]
+        waiting |= {i: IRRELEVANT for i in waiting if i not in callers}
+    for index in waiting.keys() - set(again):
+        memory.keep(index, Done(waiting[index]))
+        yield index, waiting[index]
+    for index, done in work.followed(again, jobs=jobs):
+        memory.keep(index, done)
+        yield index, done.result
+    memory.save()
+
+
+class _Memory:
+    """What is known from earlier runs, if anything is kept at all."""
+
+    def __init__(self, work: FileWork, cache: Cache | None) -> None:
+        self._work = work
+        self._cache = cache
+        self._stamps: dict[int, Stamp | None] = {}
+        self.found: dict[int, Result] = {}
+        """By their numbers, what came of files that have not changed since."""
+        if cache is not None:
+            cache.open(roots=work.roots)
+            self._find(cache)
+        self.left = [index for index in range(len(work.files)) if index not in self.found]
+
+    def _find(self, cache: Cache) -> None:
+        from gradledger.static.running.cache import stamp_of
+
+        for index, path in enumerate(self._work.files):
+            stamp = self._stamps[index] = stamp_of(path)
+            known = stamp and path not in self._work.named and cache.find(path, stamp)
+            if known:
+                self.found[index] = known
+
+    def still_holds(self, result: Result) -> bool:
+        """Was it found by the same ways from file to file as there are now?"""
+        carrying = self._cache and self._cache.carrying
+        return result.calls and carrying == sorted(self._work.carrying)
+
+    def keep(self, index: int, done: Done) -> None:
+        """Remembers what came of a file."""
+        stamp = self._stamps.get(index)
+        if self._cache is None or stamp is None:
+            return
+        path = self._work.files[index]
+        if done.result is not IRRELEVANT:
+            if done.hash:
+                self._cache.keep(path, stamp, done.hash, done.result, done.others)
+        elif self.found.get(index) is not IRRELEVANT:
+            self._cache.keep_nothing(path, stamp)
+
+    def save(self) -> None:
+        """Writes what is new."""
+        if self._cache is None:
+            return
+        if self.left:
+            self._cache.carrying = sorted(self._work.carrying)
+        self._cache.save()

@@ -1,0 +1,255 @@
+"""Loops that stand in another file than the step that they call, or say nothing of gradients.
+
+A line `# file: name` begins another file. The loop's own file has no word of gradients in it.
+"""
+
+from __future__ import annotations
+
+STEP = """
+        # file: trainer.py
+        import torch
+        from torch import nn
+
+        class Trainer:
+            def __init__(self, model):
+                self.model = model
+                self.optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+                self.criterion = nn.CrossEntropyLoss()
+
+            def train_step(self, batch):
+                x, y = batch
+                self.optimizer.zero_grad()  # right only
+                loss = self.criterion(self.model(x), y)
+                loss.backward()
+                self.optimizer.step()  # GL101
+                return loss.item()
+"""
+
+TWINS = {
+    "a script calls the step for each batch": STEP
+    + """
+        # file: main.py
+        from data import loader, make
+        from trainer import Trainer
+
+        trainer = Trainer(make())
+        for batch in loader:
+            trainer.train_step(batch)
+        """,
+    "a function calls the step for each batch": STEP
+    + """
+        # file: main.py
+        from data import loader, make
+        import trainer as training
+
+        def main():
+            trainer = training.Trainer(make())
+            for epoch in range(9):
+                for batch in loader:
+                    trainer.train_step(batch)
+        """,
+    "a function is given what trains": STEP
+    + """
+        # file: main.py
+        from data import loader, make
+        from trainer import Trainer
+
+        def epoch(trainer, loader):
+            for batch in loader:
+                trainer.train_step(batch)
+
+        def main():
+            trainer = Trainer(make())
+            for _ in range(9):
+                epoch(trainer, loader)
+        """,
+    "an object has what trains": STEP
+    + """
+        # file: main.py
+        from data import make
+        from trainer import Trainer
+
+        class Run:
+            def __init__(self, loader):
+                self.loader = loader
+                self.trainer = Trainer(make())
+
+            def go(self):
+                for batch in self.loader:
+                    self.once(batch)
+
+            def once(self, batch):
+                self.trainer.train_step(batch)
+        """,
+    "a subclass in a third file says nothing of gradients": STEP
+    + """
+        # file: quick.py
+        from trainer import Trainer
+
+        class Quick(Trainer):
+            def name(self):
+                return "quick"
+
+        # file: main.py
+        from data import loader, make
+        from quick import Quick
+
+        def main():
+            trainer = Quick(make())
+            for batch in loader:
+                trainer.train_step(batch)
+        """,
+    "a package hands on what trains": STEP.replace("trainer.py", "lib/trainer.py")
+    + """
+        # file: lib/__init__.py
+        from .trainer import Trainer
+
+        # file: main.py
+        from data import loader, make
+        from lib import Trainer
+
+        def main():
+            trainer = Trainer(make())
+            for batch in loader:
+                trainer.train_step(batch)
+        """,
+    "the step is a function": """
+        # file: lib/steps.py
+        import torch
+
+        def train_step(model, optimizer, x, y):
+            optimizer.zero_grad()  # right only
+            torch.nn.functional.cross_entropy(model(x), y).backward()
+            optimizer.step()  # GL101
+
+        def make_all():
+            model = torch.nn.Linear(8, 3)
+            return model, torch.optim.Adam(model.parameters())
+
+        # file: main.py
+        from data import loader
+        from lib.steps import make_all, train_step
+
+        def main():
+            model, optimizer = make_all()
+            for x, y in loader:
+                train_step(model, optimizer, x, y)
+        """,
+    "each part of the step is a method of its own": """
+        # file: agent.py
+        import torch
+
+        class Agent:
+            def __init__(self, net):
+                self.net = net
+                self.optimizer = torch.optim.Adam(net.parameters())
+
+            def learn(self, x, y):
+                torch.nn.functional.mse_loss(self.net(x), y).backward()
+
+            def forget(self):
+                self.optimizer.zero_grad()  # GL201
+
+            def move(self):
+                self.optimizer.step()
+
+        # file: main.py
+        from agent import Agent
+        from data import loader, make
+
+        def main():
+            agent = Agent(make())
+            for x, y in loader:
+                agent.forget()  # right only
+                agent.learn(x, y)
+                agent.forget()  # wrong only
+                agent.move()
+        """,
+    "a schedule moves where the loop says": """
+        # file: trainer.py
+        import torch
+
+        class Trainer:
+            def __init__(self, model):
+                self.model = model
+                self.optimizer = torch.optim.Adam(model.parameters())
+                self.schedule = torch.optim.lr_scheduler.StepLR(self.optimizer, 3)
+
+            def train_step(self, x, y):
+                self.optimizer.zero_grad()
+                torch.nn.functional.mse_loss(self.model(x), y).backward()
+                self.optimizer.step()
+
+            def slower(self):
+                self.schedule.step()  # GL503
+
+        # file: main.py
+        from data import loader, make
+        from trainer import Trainer
+
+        def main():
+            trainer = Trainer(make())
+            for epoch in range(9):
+                trainer.slower()  # wrong only
+                for x, y in loader:
+                    trainer.train_step(x, y)
+                trainer.slower()  # right only
+        """,
+    "what a step returns is added up with its graph": """
+        # file: trainer.py
+        import torch
+
+        class Trainer:
+            def __init__(self, model):
+                self.model = model
+                self.optimizer = torch.optim.Adam(model.parameters())
+
+            def train_step(self, x, y):
+                self.optimizer.zero_grad()
+                loss = torch.nn.functional.mse_loss(self.model(x), y)
+                loss.backward()
+                self.optimizer.step()
+                return loss.item()  # right only
+                return loss  # wrong only
+
+        # file: main.py
+        from data import loader, make
+        from trainer import Trainer
+
+        def main():
+            trainer = Trainer(make())
+            total = 0
+            for x, y in loader:
+                total += trainer.train_step(x, y)  # GL701
+            print(total)
+        """,
+    "a step counts its calls": """
+        # file: trainer.py
+        import torch
+
+        class Trainer:
+            def __init__(self, model):
+                self.model = model
+                self.optimizer = torch.optim.Adam(model.parameters())
+                self.calls = 0
+
+            def train_step(self, x, y):
+                loss = torch.nn.functional.mse_loss(self.model(x), y)
+                loss = loss / 4  # right only
+                loss.backward()  # GL301
+                self.calls += 1
+                if self.calls % 4 == 0:
+                    self.optimizer.step()
+                    self.optimizer.zero_grad()
+
+        # file: main.py
+        from data import endless, make
+        from trainer import Trainer
+
+        def main():
+            trainer = Trainer(make())
+            while True:
+                x, y = next(endless)
+                trainer.train_step(x, y)
+        """,
+}
