@@ -9,7 +9,7 @@ from gradledger.static.checked import Unknown
 from gradledger.static.lowering.roots import THE_SCRIPT
 from gradledger.static.project import BACKWARDS, Module
 
-WHY = "nobody was found who spends what it deposits"
+WHY = "no step was followed that spends what it deposits"
 
 
 def unfollowed(module: Module) -> Iterator[Unknown]:
