@@ -45,6 +45,39 @@ TWINS = {
                 ours.step()  # wrong only
                 ours.zero_grad()  # wrong only
         """,
+    "what an object has wrapped for itself has ranks": """
+        class Trainer:
+            def __init__(self, net):
+                self.net = nn.parallel.DistributedDataParallel(net)
+                self.one = torch.optim.SGD(self.net.parameters(), lr=0.1)
+
+            def loss(self, x, y):
+                return F.cross_entropy(self.net(x), y)
+
+            def train(self):
+                for i, (x, y) in enumerate(loader):
+                    last = (i + 1) % 4 == 0 or i + 1 == len(loader)
+                    (self.loss(x, y) / 4).backward()  # GL802
+                    self.one.step()  # right only
+                    self.one.zero_grad()  # right only
+                    if last:  # wrong only
+                        self.one.step()  # wrong only
+                        self.one.zero_grad()  # wrong only
+
+        Trainer(nn.Linear(8, 3)).train()
+        """,
+    "the forward decides whether ranks average": """
+        net = nn.parallel.DistributedDataParallel(nn.Linear(8, 3))
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        for x, y in loader:
+            one.zero_grad()
+            with net.no_sync():
+                first = net(x)
+            loss = criterion(net(x), y) + first.mean()  # right only
+            loss = criterion(first, y)  # wrong only
+            loss.backward()
+            one.step()  # GL801
+        """,
     "a manager of the project's own may hold back syncs": """
         from contextlib import contextmanager
 

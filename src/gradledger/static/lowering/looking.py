@@ -83,7 +83,9 @@ class Looking(Callees):
         """What was made, with the weight that the function is seen to give it."""
 
         def as_seen(part: Known) -> Known:
-            return replace(made, weight=part.weight) if isinstance(part, Thing) else made
+            if not isinstance(part, Thing):
+                return made
+            return replace(made, weight=part.weight, passes=part.passes)
 
         return self._seen(function, made, follow, as_seen)
 

@@ -134,6 +134,8 @@ class State:
         """Loops over data in the block at hand, and that their data has ended."""
         self.frozen: frozenset[str] = frozenset()
         self.grad_enabled = True
+        self.averaged: dict[Place, bool] = {}
+        """Where models are called outside of `no_sync`, and whether they surely have ranks."""
         self.autocast = False
         """Is this inside of `with autocast`?"""
         self.local: bool | None = None

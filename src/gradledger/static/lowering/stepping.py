@@ -309,11 +309,13 @@ class Stepping(Strangers):
         )
 
     def _locality(self, loss: Thing, reach: frozenset[str]) -> bool | None:
-        if loss.local and self.local:
-            return True
+        alone = bool(loss.passes) and loss.passes.isdisjoint(self.averaged.keys())
+        if loss.local and (self.local or alone):
+            return True  # the forward decides, wherever the backward stands
         replicated = any(
-            isinstance(value := self.store.get(key), Thing) and value.replicated for key in reach
-        )
+            isinstance(value, Thing) and value.replicated and (name in reach or value.key in reach)
+            for name, value in self.store.items()
+        ) or any(self.averaged.get(called) for called in loss.passes)
         # Under `no_sync()` with its backward alone, it is averaged all the same.
         return False if replicated and (self.local or not self._may_hold_back()) else None
 

@@ -242,7 +242,7 @@ class TensorCalls(GradientCalls):
             sure=sure and model,
             carried=carried,
             weight=weight,
-            local=bool(self.local),
+            local=bool(self.local) or (made.local and kind in facts.MEAN_MODULES),
             depth=min(depths, default=len(self.loops)),
             built=LABELLED if _labelled(node) and model else "",
             passes=self._passes(thing, arguments, node),
@@ -251,6 +251,8 @@ class TensorCalls(GradientCalls):
 
     def _passes(self, thing: Thing, arguments: Arguments, node: ast.Call) -> Places:
         """The calls that the graph of what a model gives was made by, this one among them."""
+        if not self.local and facts.last(thing.built) not in facts.MEAN_MODULES:
+            self.averaged[self.at(node)] = thing.replicated
         if not (thing.key and self.forgets_its_graph(thing.key)):
             return NO_PLACES
         given = [v for v in arguments.values() if not is_plain(v)]
