@@ -186,6 +186,12 @@ CLEAR = "optimizer.zero_grad()"
             "GL703",
         ),
         ("gradients_cleared_under_another_name", "torch._foreach_zero_", "len", "GL101"),
+        (
+            "accumulation_of_sums_as_many_classes_as_batches",
+            "/ (SIZE * ACCUMULATE)",
+            "/ SIZE",
+            "GL301",
+        ),
     ],
 )
 def test_the_auditor_finds_what_the_trap_is_not(
