@@ -192,6 +192,7 @@ CLEAR = "optimizer.zero_grad()"
             "/ SIZE",
             "GL301",
         ),
+        ("loader_ends_inside_a_window", " / accumulate", "", "GL301"),
     ],
 )
 def test_the_auditor_finds_what_the_trap_is_not(

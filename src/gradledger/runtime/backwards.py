@@ -79,6 +79,8 @@ class Backwards:
         """The weight of each deposit matters: a scaler may be in it, or it is recorded."""
         self.framework: Callable[[Loss], Loss] | None = None
         """What a framework, whose own `backward` is running, makes of a loss."""
+        self.without_data = False
+        """The loader has ended: of which batch a loss is, nobody knows until another begins."""
         self.accumulated: list[Callable[[Pass, Slots], None]] = []
         """Told of each deposit of a site whose windows have several."""
         self.passes = 0
@@ -323,7 +325,7 @@ class Backwards:
         scaler = loss.scaler and loss.scaler.get(self.journal.number)
         # Gradients with a graph of their own need this one, too: it is not kept needlessly.
         retain = this.retain and not this.create
-        weight = UNKNOWN_WEIGHT if site.hooked else loss.weight
+        weight = UNKNOWN_WEIGHT if site.hooked or self.without_data else loss.weight
         fields = (
             names, weight, scaler, bad, this.partial, local, retain, this.walked, this.told,
         )  # fmt: skip
