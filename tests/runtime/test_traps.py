@@ -193,6 +193,12 @@ CLEAR = "optimizer.zero_grad()"
             "GL301",
         ),
         ("loader_ends_inside_a_window", " / accumulate", "", "GL301"),
+        (
+            "window_given_up_after_a_bad_sample",
+            "    if good < BATCH:\n        continue\n",
+            "",
+            "GL902",
+        ),
     ],
 )
 def test_the_auditor_finds_what_the_trap_is_not(
