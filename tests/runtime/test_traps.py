@@ -193,6 +193,8 @@ CLEAR = "optimizer.zero_grad()"
             "GL301",
         ),
         ("loader_ends_inside_a_window", " / accumulate", "", "GL301"),
+        ("accumulation_of_chunks", "(loss / micro_batches)", "loss", "GL301"),
+        ("accumulation_drawn_by_hand", " / accumulate", "", "GL301"),
         (
             "window_given_up_after_a_bad_sample",
             "    if good < BATCH:\n        continue\n",

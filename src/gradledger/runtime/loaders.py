@@ -123,7 +123,7 @@ class Loaders:
         if len(self._going) > 100:
             self._going = {n: g for n, g in self._going.items() if g.ref() is not None}
         self._going[id(batches)] = Going(batches, thread, self._backwards.training[0])
-        self._backwards.without_data = False
+        self._backwards.told_of_data, self._backwards.without_data = True, False
 
     @unfailing
     def _ended(self, batches: Iterator[Any]) -> None:
