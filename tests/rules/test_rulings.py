@@ -796,6 +796,18 @@ def test_a_window_short_of_its_first_batch_is_found_and_a_smaller_divisor_is_not
     assert found(ONE, window(4), SPEND, weighed, SPEND) == set()
 
 
+def test_a_window_that_nobody_tells_the_batches_of_is_counted_by_its_passes() -> None:
+    passes = [Backward(at(4), W, QUARTER)] * 4
+    assert found(ONE, passes, SPEND, Fault(at(3)), passes[:3], SPEND) == {"GL902:12"}
+    assert found(ONE, passes, SPEND, Fault(at(3)), passes, SPEND) == set()
+
+
+def test_a_window_that_an_exception_hit_may_be_given_up_with_all_that_came_behind_it() -> None:
+    hit = [Backward(at(4), W, QUARTER), Fault(at(3)), Backward(at(4), W, QUARTER)]
+    assert found(ONE, hit, Clear(at(2), W), END) == set()
+    assert found(ONE, hit, Clear(at(2), W), hit[:1], Clear(at(2), W)) == {"GL201:2"}
+
+
 def test_a_window_weighed_anew_after_an_exception_is_right() -> None:
     broken_off = [*window(2, Weight("sum", 1)), Fault(at(10)), *window(1, Weight("sum", 1))]
     assert found(ONE, broken_off, SPEND) == {"GL902:12"}

@@ -192,6 +192,21 @@ CLEAR = "optimizer.zero_grad()"
             "GL702",
         ),
         ("gradients_cleared_under_another_name", "torch._foreach_zero_", "len", "GL101"),
+        (
+            "accumulation_of_sums_as_many_classes_as_batches",
+            "/ (SIZE * ACCUMULATE)",
+            "/ SIZE",
+            "GL301",
+        ),
+        ("loader_ends_inside_a_window", " / accumulate", "", "GL301"),
+        ("accumulation_of_chunks", "(loss / micro_batches)", "loss", "GL301"),
+        ("accumulation_drawn_by_hand", " / accumulate", "", "GL301"),
+        (
+            "window_given_up_after_a_bad_sample",
+            "    if good < BATCH:\n        continue\n",
+            "",
+            "GL902",
+        ),
     ],
 )
 def test_the_auditor_finds_what_the_trap_is_not(

@@ -156,6 +156,13 @@ class Accumulation(Value):
             total = counting.add(total, holding.batches)
         return total
 
+    def deposits(self, counting: Counting) -> int:
+        """How many deposits it holds: one or more of each micro-batch."""
+        total = 0
+        for holding in self.holdings:
+            total = counting.add(total, holding.count)
+        return total
+
 
 class Cell(Value):
     """What the cells of parameters with one history hold."""

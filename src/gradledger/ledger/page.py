@@ -32,6 +32,8 @@ class Account(Value):
     """Its latest step was skipped."""
     window: int = 0
     """How many micro-batches its latest regular accumulation had."""
+    deposits: int = 0
+    """How many deposits that was."""
     others_since: Optimizers = frozenset()
     """Optimizers that have stepped since it last did."""
 

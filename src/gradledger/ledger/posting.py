@@ -263,15 +263,17 @@ def _note_step(event: Step, page: Page, spent: frozenset[str]) -> Page:
     account = page.account(event.optimizer)
     if account is not None:
         windows = [
-            window.batches(page.counting)
+            (window.batches(page.counting), window.deposits(page.counting))
             for _, cell in page.among(spent)
             if (window := cell.accumulation) and window.regular
         ]
+        batches, deposits = max(windows, default=(account.window, account.deposits))
         account = replace(
             account,
             stepped=True,
             held_back=False,
-            window=max(windows, default=account.window),
+            window=batches,
+            deposits=deposits,
             others_since=frozenset(),
         )
         page = page.with_account(account)

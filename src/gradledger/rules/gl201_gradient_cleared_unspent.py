@@ -15,6 +15,8 @@ def broken(page: Page, clear: Clear) -> Iterator[Breach]:
     """An owned cell loses fresh deposits of a backward that nobody can use any more (Law 2)."""
     bad = _non_finite_sites(page, clear.cells)
     for names, cell in page.among(clear.cells):
+        if cell.interrupted_at:
+            continue  # a window that an exception hit is given up, also what came behind it
         lost = [
             h
             for h in cell.fresh

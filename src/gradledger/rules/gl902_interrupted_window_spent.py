@@ -32,9 +32,20 @@ def _short_of_one(page: Page, optimizer: str, cell: Cell) -> bool | None:
     account, window = page.account(optimizer), cell.accumulation
     if not (cell.interrupted_at and account and window and window.all_means):
         return False
-    if page.counting.at_least(account.window, window.divisor) is False:
+    counts = (
+        (account.window, window.batches(page.counting)),
+        # Where nobody tells of batches, as many passes as they are divided by were a window.
+        (account.deposits, window.deposits(page.counting)),
+    )
+    answers = [_is_short(page, window.divisor, *count) for count in counts]
+    return True if True in answers else None if None in answers else False
+
+
+def _is_short(page: Page, divisor: float, before: int, now: int) -> bool | None:
+    """Fewer than what each is divided by, where the window before had as many."""
+    if page.counting.at_least(before, divisor) is False:
         return False
-    full = page.counting.at_least(window.batches(page.counting), window.divisor)
+    full = page.counting.at_least(now, divisor)
     return None if full is None else not full
 
 

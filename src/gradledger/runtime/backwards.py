@@ -10,11 +10,13 @@ from typing import Any
 
 import torch
 from torch import Tensor, compiler, nn
+from torch.autograd.graph import Node
 
 from gradledger.ledger.events import (
     NO_CELLS,
     UNKNOWN_WEIGHT,
     Backward,
+    Batch,
     CellNames,
     Clear,
     Read,
@@ -27,9 +29,10 @@ from gradledger.runtime.finiteness import all_finite, finite
 from gradledger.runtime.graphs import leaves, nodes, tensors
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.kept import Kept
+from gradledger.runtime.origins import are_batches, origin
 from gradledger.runtime.patches import Function, Patches
 from gradledger.runtime.replicas import Replicas
-from gradledger.runtime.sites import Site
+from gradledger.runtime.sites import CLOSELY, Site
 from gradledger.runtime.unfailing import survive, unfailing
 from gradledger.runtime.walks import NO_SLOTS, UNWATCHED, Walking, Walks
 from gradledger.runtime.weights import Loss
@@ -79,6 +82,10 @@ class Backwards:
         """The weight of each deposit matters: a scaler may be in it, or it is recorded."""
         self.framework: Callable[[Loss], Loss] | None = None
         """What a framework, whose own `backward` is running, makes of a loss."""
+        self.told_of_data = False
+        """Some loader has been drawn from."""
+        self.without_data = False
+        """The loader has ended: of which batch a loss is, nobody knows until another begins."""
         self.accumulated: list[Callable[[Pass, Slots], None]] = []
         """Told of each deposit of a site whose windows have several."""
         self.passes = 0
@@ -227,11 +234,13 @@ class Backwards:
             site.walks_now(retain=retain)
             for look in self.looked_closely:
                 look(frame)
-            self._walk(this, at)
+            self._walk(this, at, frame)
         if roots and (root := roots[0].grad_fn) is not None:
             if site.passes >= site.next_count:
                 kept.begin(site, root)
             this.number = root._sequence_nr()
+        if site.batch is not None and site.goes_on:
+            journal.enter(site.batch)
         if walks.shared:
             walks.begin(thread, this)
         else:
@@ -255,7 +264,7 @@ class Backwards:
         loss = weights.read(roots[0])
         return loss if self.framework is None else self.framework(loss)
 
-    def _walk(self, this: Pass, at: Place) -> None:
+    def _walk(self, this: Pass, at: Place, frame: FrameType) -> None:
         """Look at the whole graph: the leaves that it ends in, and graphs from before."""
         graph = nodes(this.roots)
         ends = leaves(this.roots, graph)
@@ -268,6 +277,22 @@ class Backwards:
         this.walked = self.kept.walk(this.site, graph, retain=this.retain)
         if this.inputs is None:
             this.reach = self.walks.met(ends)
+        if not self.walks.shared:
+            self._compare(this.site, graph, frame)
+        this.site.unweighed = this.site.hooked or this.site.unclear
+
+    def _compare(self, site: Site, graph: Iterable[Node], frame: FrameType) -> None:
+        """Is this pass of another batch than the one before?"""
+        before, site.origin = site.origin, None
+        if site.passes > CLOSELY:  # only of those that follow each other it can be told
+            return
+        site.origin = now = origin(graph)
+        if site.goes_on and before is not None:
+            places = self.journal.places
+            known = now is not None and are_batches(before, now, frame, places, self.told_of_data)
+            if site.batch is not None and not known:
+                site.unclear = True
+            site.batch = self.journal.made(Batch, site.at, None) if known else None
 
     # After
 
@@ -323,7 +348,7 @@ class Backwards:
         scaler = loss.scaler and loss.scaler.get(self.journal.number)
         # Gradients with a graph of their own need this one, too: it is not kept needlessly.
         retain = this.retain and not this.create
-        weight = UNKNOWN_WEIGHT if site.hooked else loss.weight
+        weight = UNKNOWN_WEIGHT if site.unweighed or self.without_data else loss.weight
         fields = (
             names, weight, scaler, bad, this.partial, local, retain, this.walked, this.told,
         )  # fmt: skip

@@ -137,7 +137,7 @@ class Cells:
         spaces = [variables(frame) for frame in self._places.frames(sys._getframe(1))]
         for space in spaces:
             for variable, value in list(space.items()):
-                for prefix, module in _modules(variable, value):
+                for prefix, module in modules_of(variable, value):
                     for name, parameter in module.named_parameters():
                         if id(parameter) in wanted:
                             found.setdefault(id(parameter), f"{prefix}.{name}")
@@ -308,7 +308,7 @@ def traits(leaf: Tensor) -> Traits:
     )
 
 
-def _modules(variable: str, value: object) -> Iterator[tuple[str, nn.Module]]:
+def modules_of(variable: str, value: object) -> Iterator[tuple[str, nn.Module]]:
     """The modules that a variable is, or has as attributes or items."""
     kind = type(value)  # not what it says that it is: some objects warn when they are asked
     if issubclass(kind, nn.Module):

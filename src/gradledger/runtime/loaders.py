@@ -123,6 +123,7 @@ class Loaders:
         if len(self._going) > 100:
             self._going = {n: g for n, g in self._going.items() if g.ref() is not None}
         self._going[id(batches)] = Going(batches, thread, self._backwards.training[0])
+        self._backwards.told_of_data, self._backwards.without_data = True, False
 
     @unfailing
     def _ended(self, batches: Iterator[Any]) -> None:
@@ -130,6 +131,10 @@ class Loaders:
         if going is not None and going.ref() is batches:
             with self.journal.entering:
                 self._end(going)
+                # Whoever goes on has kept batches (`itertools.cycle`), and tells of none.
+                trained = self._backwards.training[0] != going.passes
+                others = any(other.ref() is not None for other in self._going.values())
+                self._backwards.without_data = trained and not others
 
     def _end(self, going: Going) -> None:
         # Who only evaluates on the data, perhaps in the middle of a window, ends no epoch.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import weakref
 
-from gradledger.ledger.events import UNKNOWN_WEIGHT, Backward
+from gradledger.ledger.events import UNKNOWN_WEIGHT, Backward, Batch
 from gradledger.ledger.places import Place
+from gradledger.runtime.origins import Origin
 from gradledger.runtime.weights import Loss
 
 FEW = 4
@@ -14,6 +15,8 @@ ALWAYS = 16
 """The first passes of a site are looked at closely, whatever they are."""
 
 
+CLOSELY = 4
+"""So many of them are walked, also where there is nothing to be seen."""
 RARELY = 8
 """Of so many later passes one is looked at, as long as there is nothing to be seen."""
 
@@ -41,10 +44,20 @@ class Site:
         """Steps before its latest pass."""
         self.accumulates = False
         """More than one pass of it has gone into a window."""
+        self.goes_on = False
+        """Its latest pass is not the first of its window."""
+        self.origin: Origin | None = None
+        """What its latest pass went through, if that was looked at."""
+        self.batch: Batch | None = None
+        """Told before each pass, where each is of another batch and nobody else says so."""
         self.reaches_inputs = False
         """Its graph ends also in leaves that are no parameters, and that nobody owns."""
         self.hooked = False
         """Hooks of its leaves may change what arrives: by how much, nobody knows."""
+        self.unclear = False
+        """Some of its passes were of other batches, and others of the same, in one window."""
+        self.unweighed = False
+        """How much its deposits count is unknown, for one of these reasons."""
         self.unread = Loss(UNKNOWN_WEIGHT)
         self.fields: tuple[object, ...] = (None,)
         self.event: Backward
@@ -62,14 +75,15 @@ class Site:
     def new_pass(self, window: int) -> None:
         """Another pass begins, after so many steps."""
         self.passes += 1
-        if window == self.window:
+        self.goes_on = window == self.window
+        if self.goes_on:
             self.accumulates = True
         self.window = window
         self.weighs = self.accumulates or self.passes <= ALWAYS
 
     def walks_now(self, *, retain: bool) -> None:
         """This pass's graph is walked: at first all are, then ever more rarely."""
-        always = ALWAYS if retain or self.walked else 4
+        always = ALWAYS if retain or self.walked else CLOSELY
         self.next_walk = self.passes + 1 if self.passes < always else 2 * self.passes
 
     def counts_now(self) -> None:

@@ -85,6 +85,17 @@ class Source:
             if any(loop.lineno < s.lineno <= (loop.end_lineno or 0) for s in catching)
         ]
 
+    def loop_round(self, line: int) -> ast.stmt | None:
+        """The innermost loop that a line is in, of the same function."""
+        inner: ast.stmt | None = None
+        for statement in self.statements:
+            if statement.lineno <= line <= (statement.end_lineno or 0):
+                if isinstance(statement, _LOOPS):
+                    inner = statement
+                elif isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
+                    inner = None
+        return inner
+
     def statements_of(self, code: CodeType) -> list[ast.stmt]:
         """The statements that this code runs itself, and not the functions in it."""
         if code.co_name == "<module>":

@@ -26,6 +26,9 @@ _SAME_NUMBER = {
 }
 """Nodes that change a loss's type, shape or sign, and not how much it counts."""
 
+MOST_BATCHES = 128
+"""Nobody adds up more micro-batches than that."""
+
 _REDUCTIONS: dict[int, Literal["mean", "sum"]] = {1: "mean", 2: "sum"}
 
 
@@ -65,6 +68,9 @@ def _read(node: Node) -> Loss:
 def _divided(loss: Loss, divisor: float) -> Loss:
     before = loss.weight
     if before.reduction == "sum" and before.divisor == 1 and divisor in (before.items, loss.rows):
+        if divisor != loss.rows and loss.rows and divisor / loss.rows <= MOST_BATCHES:
+            # All elements of a row, or as many micro-batches: which of them, nobody knows.
+            return replace(loss, weight=Weight("sum"))
         return replace(loss, weight=Weight("mean", 1, round(divisor)))
     so_far = before.divisor if isinstance(before.divisor, int | float) else 1
     whole = round(so_far * divisor)
@@ -106,10 +112,19 @@ def _divisor(node: Node, name: str) -> float | None:
 
 
 def _rows(node: Node, name: str) -> int | None:
-    if name != "SumBackward0":
-        return None
-    sizes: tuple[int, ...] = node._saved_self_sym_sizes  # type: ignore[attr-defined]
+    if name == "SumBackward0":
+        sizes: tuple[int, ...] = node._saved_self_sym_sizes  # type: ignore[attr-defined]
+    else:
+        items = _items(node)
+        sizes = () if items is None else items.shape
     return int(sizes[0]) if sizes else None
+
+
+def _items(node: Node) -> Tensor | None:
+    """What a loss has a target for each: a row of logits is one item, whatever its length."""
+    target = getattr(node, "_saved_target", None)
+    values = target if isinstance(target, Tensor) else getattr(node, "_saved_self", None)
+    return values if isinstance(values, Tensor) and hasattr(node, "_saved_reduction") else None
 
 
 def _reduction(node: Node, name: str) -> tuple[Literal["mean", "sum"] | None, int | None]:
@@ -122,7 +137,7 @@ def _reduction(node: Node, name: str) -> tuple[Literal["mean", "sum"] | None, in
     if reduction is None:
         return None, None
     total = getattr(node, "_saved_total_weight", None)
-    if isinstance(total, Tensor) and reduction == "mean":
+    if isinstance(total, Tensor):
         return reduction, int(total) if float(total).is_integer() else None
-    values = getattr(node, "_saved_self", None)
-    return reduction, values.numel() if isinstance(values, Tensor) else None
+    items = _items(node)
+    return reduction, None if items is None else items.numel()
