@@ -177,3 +177,20 @@ def test_what_a_window_leaves_over_is_told_where_one_optimizer_steps_in_its_loop
     together = check(f"{program}\n{SECOND}")
     assert expected <= shown(apart)
     assert "GL203" not in {rule for rule, _ in everything(together)}
+
+
+def test_who_tries_how_large_a_batch_may_be_trains_nothing() -> None:
+    tried = """
+import torch
+
+model = torch.nn.Linear(8, 4)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+size = 64
+while size < 1024:
+    model(torch.randn(size, 8)).mean().backward()
+    optimizer.zero_grad()
+    size *= 2
+"""
+    assert shown(check(tried)) == set()
+    trained = tried.replace("while size < 1024", "for epoch in range(9)").replace("*= 2", "+= 0")
+    assert shown(check(trained)) == {("GL201", 9)}

@@ -3,6 +3,16 @@
 from __future__ import annotations
 
 RIGHT = {
+    "what a wrapper of an optimizer does before the second pass is for it to know": """
+        def train(net, one, scaler):
+            for x, y in loader:
+                criterion(net(x), y).backward()
+                one.ascent_step()
+                scaler.scale(criterion(net(x), y)).backward()
+                scaler.step(one)
+                scaler.update()
+                one.zero_grad()
+        """,
     "a sum of losses is set back together with its counter": """
         total, count = 0, 0
         for x, y in loader:

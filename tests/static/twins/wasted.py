@@ -3,6 +3,27 @@
 from __future__ import annotations
 
 TWINS = {
+    "what a function makes of data is data, whatever else it makes": """
+        def crops(real, fake):
+            return real[:, :4], fake[:, :4]
+
+        maker, judge = nn.Linear(8, 8), nn.Linear(12, 1)
+        making = torch.optim.SGD(maker.parameters(), lr=0.1)
+        judging = torch.optim.SGD(judge.parameters(), lr=0.1)
+        for x, y in loader:
+            making.zero_grad()  # GL204
+            fake = maker(x)
+            real_part, fake_part = crops(y, fake)
+            judge.requires_grad_(False)
+            judge(torch.cat([fake, fake_part], 1)).mean().backward()
+            making.step()
+            judge.requires_grad_(True)
+            judging.zero_grad()
+            told = judge(torch.cat([fake.detach(), fake_part.detach()], 1))  # right only
+            told = judge(torch.cat([maker(x), real_part], 1))  # wrong only
+            (told - judge(torch.cat([y, real_part], 1))).mean().backward()
+            judging.step()
+        """,
     "a new tensor of the same kind has no graph": """
         author, critic = nn.Linear(8, 8), nn.Linear(8, 1)
         ours = torch.optim.Adam(author.parameters())

@@ -256,8 +256,10 @@ class Inlining(Looking):
             if cuts(function):
                 surely = NO_KEYS
             elif self.gives_several(function):
-                # Which of them is made of which argument, nobody knows.
-                surely = frozenset.intersection(*filter(None, map(reach_of, values)))
+                # Which of them is made of which argument, nobody knows: data is an argument, too.
+                surely = frozenset.intersection(
+                    *(reach_of(v) for v in values if isinstance(v, Thing) or reach_of(v))
+                )
             made = replace(made, reach=surely, maybe=made.maybe | (made.reach - surely))
 
         def follow() -> Known:

@@ -96,11 +96,11 @@ class Stepping(Strangers):
             to_none = arguments.get(0, "set_to_none")
             none = not (isinstance(to_none, Constant) and to_none.value is False)
             self.clear(node, optimizer=optimizer.name, to_none=none)
-        elif name in ("first_step", "ascent_step", "perturb"):
+        elif name == "first_step":
             # SAM: climbs by the gradients of the first pass, which are no update.
             self.emit(Reads(self.at(node), optimizer=optimizer.name))
             self._clear_if_asked(optimizer, node)
-        elif name in ("second_step", "descent_step"):
+        elif name == "second_step":
             self.emit(Spends(self.at(node), optimizer=optimizer.name))
             self._clear_if_asked(optimizer, node)
         elif name == "add_param_group":

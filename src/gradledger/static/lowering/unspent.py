@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 
 from gradledger.ledger.events import Event
@@ -24,6 +25,9 @@ MEASURES = Pattern(
     r"perf_counter|time\.time\(|cuda\.Event|memory_allocated|benchmark|[pP]rofile|timeit"
 )
 """Words of code that computes gradients to see how long that takes."""
+
+EPOCHS = Pattern(r"epoch", re.IGNORECASE)
+"""Without them, it is no training: somebody tries how large a batch may be, or whether it runs."""
 
 LEAVES_ALONE = Pattern(
     r"(LR|Parallel|DDP)$|^(prepare|compile|print|len|id|type|isinstance|save|next|range)$|[sS]chedule"
@@ -52,7 +56,7 @@ def cleared_alone(
 
 def may_be_used(module: Module, optimizers: Iterable[Optimizer]) -> bool:
     """Can anything in the file step, look at gradients, or hand them to somebody out of sight?"""
-    if module.says_anywhere(MEASURES):
+    if module.says_anywhere(MEASURES) or not module.says_anywhere(EPOCHS):
         return True
     keys = {key for optimizer in optimizers for key in optimizer.keys or ()}
     held = {key.rpartition(":")[2] for key in keys} | {o.name for o in optimizers}
