@@ -200,6 +200,8 @@ CLEAR = "optimizer.zero_grad()"
         ),
         ("loader_ends_inside_a_window", " / accumulate", "", "GL301"),
         ("accumulation_of_chunks", "(loss / micro_batches)", "loss", "GL301"),
+        ("losses_in_parts_kept_as_numbers", "total + loss.detach()", "total + loss", "GL701"),
+        ("losses_in_parts_kept_as_numbers", "append(part.item())", "append(part)", "GL701"),
         ("accumulation_drawn_by_hand", " / accumulate", "", "GL301"),
         (
             "window_given_up_after_a_bad_sample",

@@ -17,7 +17,8 @@ def broken(page: Page, read: Read) -> Iterator[Breach]:
     for names, cell in page.among(read.cells):
         if cell.is_none:
             when = "any more" if cell.deposited else "yet"
-            detail = f"uses the gradient of {counted(len(names), 'parameter')} with none {when}"
+            what = counted(len(names), "parameter" if cell.traits.parameter else "tensor")
+            detail = f"uses the gradient of {what} with none {when}"
             yield Breach(read.at, detail, cells=names)
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from gradledger.errors import LawBroken, OptionError
 from gradledger.ledger.book import Book
-from gradledger.ledger.events import Event, Read, RunEnd
+from gradledger.ledger.events import Declare, Event, Read, RunEnd, Traits
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.naming import spelled
 from gradledger.ledger.places import Place
@@ -34,6 +34,7 @@ from gradledger.runtime.kept import Kept
 from gradledger.runtime.limits import Limits
 from gradledger.runtime.loaders import Loaders
 from gradledger.runtime.measuring import Measured, Measuring
+from gradledger.runtime.missing import without_gradient
 from gradledger.runtime.modules import Modules
 from gradledger.runtime.optimizers import Optimizers
 from gradledger.runtime.patches import Patches
@@ -179,11 +180,17 @@ class Audit:
         journal, cells = self.journal, self.journal.cells
         if not isinstance(error, AttributeError | TypeError) or "NoneType" not in str(error):
             return
-        if ".grad" in journal.places.source(at.path).text_at(at.line):
-            states = zip(cells.names, cells.look(), strict=True)
-            missing = frozenset(name for name, state in states if state is None)
-            if missing:
-                journal.post(Read(at, missing, needed=True))
+        if ".grad" not in journal.places.source(at.path).text_at(at.line):
+            return
+        states = zip(cells.names, cells.look(), strict=True)
+        missing = frozenset(name for name, state in states if state is None)
+        found = dict(without_gradient(error, journal.places))
+        if found and all(cells.slot(tensor) is None for tensor in found.values()):
+            # What is no parameter, or has met no backward so far, is in no book.
+            missing = frozenset(found) - frozenset(cells.names)
+            journal.post(Declare(at, missing, Traits(parameter=False)))
+        if missing:
+            journal.post(Read(at, missing, needed=True))
 
     # Listening
 

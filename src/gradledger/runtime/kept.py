@@ -17,6 +17,9 @@ from gradledger.runtime.journal import Journal
 from gradledger.runtime.sites import FEW, Site, Token
 
 NO_PLACES: frozenset[Place] = frozenset()
+_ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Neg", "ToCopy")
+MOST_PARTS = 16
+"""A loss has few."""
 SECOND_TIME = "backward through the graph a second time"
 
 
@@ -38,7 +41,10 @@ class Kept:
     def begin(self, site: Site, root: Node) -> None:
         """A pass from this node begins, whose graph is counted."""
         site.counts_now()
-        note_on_root(root, self._loss, site.token(self.windows))
+        token = site.token(self.windows)
+        note_on_root(root, self._loss, token)
+        for part in _parts(root):
+            note(part, self._loss, token)
         alive = len(site.alive)
         if alive > site.most_alive:
             site.most_alive = alive
@@ -110,6 +116,20 @@ class Kept:
             return NO_PLACES
         self.journal.post(Keep(place, "state", walked=True))
         return frozenset({place})
+
+
+def _parts(root: Node) -> list[Node]:
+    """What a loss was added up, weighed and scaled from: a program may keep these instead of it."""
+    found: list[Node] = []
+    waiting = [root]
+    while waiting and len(found) < MOST_PARTS:
+        if waiting[-1].name().startswith(_ARITHMETIC):
+            behind = [node for node, _ in waiting.pop().next_functions if node is not None]
+            found += behind
+            waiting += behind
+        else:
+            waiting.pop()
+    return found
 
 
 def _number(node: Node) -> int:
