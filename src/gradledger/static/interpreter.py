@@ -124,13 +124,14 @@ class Interpreter:
 
         Without options, certain is what is broken each time. `options` are conditions that hold for
         a whole run: what is broken whenever one of them has some answer is certain too, for those
-        who chose it; and a step that is broken each time but the first.
+        who chose it; and a step that is broken each time but the first, or a schedule that is the
+        first time.
         """
         return {
             visit: {
                 fault: "certain"
                 if self._certain(sure, self.met[visit], self._grounds(fault[0], options))
-                or self._at_first(fault)
+                or (options is not None and self._at_first(fault))
                 else "possible"
                 for fault, sure in faults.items()
             }
