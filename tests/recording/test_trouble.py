@@ -41,6 +41,7 @@ def train(path: Path) -> Recorder:
         ("missing/run.gradledger", "No such file or directory"),
         ("file/run.gradledger", "Not a directory"),
         ("directory", "it is a directory"),
+        ("pipe", "it is no regular file"),
         ("nul\0", "null"),
         ("x" * 300, "File name too long"),
     ],
@@ -50,12 +51,13 @@ def test_a_path_that_can_not_be_written_warns_once_and_the_run_goes_on(
 ) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "directory").mkdir()
+    os.mkfifo(tmp_path / "pipe")
     with pytest.warns(RecordingWarning, match=reason) as caught:
         recorder = train(tmp_path / path)
     assert len(caught) == 1
     assert str(tmp_path) in str(caught[0].message)
     assert recorder.lost == 202
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["directory", "file"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["directory", "file", "pipe"]
 
 
 TRAIN = """

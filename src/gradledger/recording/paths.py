@@ -29,6 +29,8 @@ def reserve(path: str | os.PathLike[str]) -> Path:
         except FileExistsError:
             if free.is_dir():
                 raise IsADirectoryError(errno.EISDIR, "it is a directory", str(free)) from None
+            if not free.is_file():
+                raise OSError(errno.EINVAL, "it is no regular file", str(free)) from None
             continue
         return free
     raise AssertionError("numbers ended")
