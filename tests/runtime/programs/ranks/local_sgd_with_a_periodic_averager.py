@@ -18,6 +18,6 @@ for _ in range(9):
     optimizer.zero_grad()
     with model.no_sync():
         loss_fn(model(torch.randn(3, 4)), torch.zeros(3, 2)).backward()
-    optimizer.step()  # check: GL801
+    optimizer.step()
     averager.average_parameters(model.parameters())
 dist.destroy_process_group()
