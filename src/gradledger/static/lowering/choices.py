@@ -268,6 +268,8 @@ class Choices(Assignments):
         """Does somebody learn that it was broken off, or is it done again from the start?"""
         if any(map(_says_how_it_went, node.handlers)) or _sets_a_flag(node.body[-1]):
             return True
+        if self._counts_what_went_well(node.body[-1]):
+            return True
         if any(CLEARS.search(self.scope.module.text(s)) for s in node.finalbody):
             return True
         around = self.scope.node or self.scope.module.tree
@@ -291,6 +293,13 @@ class Choices(Assignments):
                     return True
                 if CLEARS.search(text) or not isinstance(statement, ast.Expr | ast.Assign):
                     return False
+        return False
+
+    def _counts_what_went_well(self, last: ast.stmt) -> bool:
+        """`good += 1`, and somewhere `if good < size`?"""
+        match last:
+            case ast.AugAssign(target=ast.Name(id=name), value=ast.Constant()):
+                return re.search(rf"\bif {name} *[<>=!]", self.scope.module.source) is not None
         return False
 
     def _handlers(self, handlers: list[ast.ExceptHandler]) -> None:

@@ -49,7 +49,7 @@ PASSING_ON = frozenset(["tqdm", "enumerate", "iter", "track", "progress_bar"])
 
 COUNTS = Pattern(r"\+=\s*1\b")
 
-DRAWS = Pattern(r"\bnext\(|\w*(?:batch|sample|get_data)\w*\(", re.IGNORECASE)
+DRAWS = Pattern(r"\bnext\(\s*(\w*)|\w*(?:batch|sample|get_data)\w*\(", re.IGNORECASE)
 
 
 class Rounds(Managers):
@@ -68,7 +68,7 @@ class Rounds(Managers):
         self._scope_count += 1
         id = f"loop {node.lineno}#{self._scope_count}"
         nested = bool(self.loops)
-        draws = data or not nested or bool(DRAWS.search(self.scope.module.text(node)))
+        draws = data or not nested or _draws(self.scope.module.text(node))
         outer, self.fresh = self.fresh, frozenset() if draws else self._given()
         self.count_comparison()
         before, frozen = dict(self.store), self.frozen
@@ -263,6 +263,14 @@ class Rounds(Managers):
         whole = sequence([*start, body])
         self.out.append(Loop(whole, at_least, loop.last, loop.first, ran_out))
         self.out += own
+
+
+def _draws(text: str) -> bool:
+    """Does the code go on to other data? Not by the first piece of what it has just begun."""
+    return any(
+        not (drawn[1] and re.search(rf"\b{drawn[1]} *= *iter\(", text[: drawn.start()]))
+        for drawn in DRAWS.finditer(text)
+    )
 
 
 def _sets(counter: ast.Name, loop: ast.AST) -> bool:

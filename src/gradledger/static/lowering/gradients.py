@@ -56,6 +56,9 @@ class GradientCalls(Stepping):
         if name.startswith("register_post_accumulate"):
             self.hooked = True
             return PLAIN
+        if name == "register_hook":  # which divides, as likely as not
+            self.doubted |= {"GL301", "GL302"}
+            return PLAIN
         if name == "requires_grad_":
             self.freeze(parameters.keys, arguments.get(0, "requires_grad") or Constant.of(True))
             return parameters
