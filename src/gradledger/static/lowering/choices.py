@@ -30,8 +30,6 @@ from gradledger.static.patterns import Pattern
 from gradledger.static.program import Leave, Program, Try
 from gradledger.static.project import DEPOSITS, DOES, STEPS
 
-CLEARS = Pattern(r"zero_grad|\.grad\b|reset|clear")
-
 GUARD = Pattern(
     r"isfinite|isnan|isinf|nan\b|\binf\b|norm|overflow|skip|bad|invalid|anomal|outlier|explod|thresh|valid",
     re.IGNORECASE,
