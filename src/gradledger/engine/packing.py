@@ -9,7 +9,6 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from gradledger.engine.cells import Cells
-from gradledger.engine.guards import is_watched
 from gradledger.engine.ownership import Group, Ownership
 from gradledger.engine.packable import Memory, likeness, why_loose
 from gradledger.engine.packs import Pack
@@ -121,12 +120,15 @@ class Packing:
         self.stale = True
         self._share_out()
 
-    def standing_in(self, optimizer: Optimizer) -> AbstractContextManager[None]:
-        """Inside, the optimizer holds the packs in place of their members."""
+    def standing_in(self, optimizer: Optimizer, *, watched: bool) -> AbstractContextManager[None]:
+        """Inside, the optimizer holds the packs in place of their members.
+
+        `watched`: somebody looks at the members while it steps, so that they stay in their place.
+        """
         stand_ins = self._stand_ins.get(optimizer)
         if stand_ins is None:
             return nullcontext()
-        return _members_shown(stand_ins.packs) if is_watched(optimizer) else stand_ins
+        return _members_shown(stand_ins.packs) if watched else stand_ins
 
 
 class StandIns:

@@ -8,13 +8,14 @@ import torch
 from torch import Tensor
 
 from gradledger.engine.amounts import Amounts
-from gradledger.engine.guards import Guard
+from gradledger.engine.guards import Guard, is_watched
 from gradledger.engine.options import Options
 from gradledger.engine.ownership import Ownership
 from gradledger.engine.packing import Packing
 from gradledger.engine.restoring import NotFiniteAfterStep, restored_on_failure
 from gradledger.engine.scaling import Scaling
 from gradledger.engine.skips import Skip
+from gradledger.engine.steps import unhooked
 from gradledger.engine.sums import Sums
 from gradledger.engine.window import Window
 
@@ -70,8 +71,10 @@ class Spending:
 
     def _step(self) -> None:
         for optimizer, guard in self.guards.items():
-            with guard, self._packing.standing_in(optimizer):
-                optimizer.step()
+            watched = is_watched(optimizer)
+            step = optimizer.step if watched else unhooked(optimizer)
+            with guard, self._packing.standing_in(optimizer, watched=watched):
+                step()
 
     def _step_evaluating(self, closure: Closure) -> None:
         (optimizer,) = self._ownership.optimizers
