@@ -28,6 +28,12 @@ TOO_DEEP = "it is nested too deeply"
 TOO_MANY = "there are too many paths through it"
 TOO_LATE = "the rest of its file took all the time that there was"
 IN_PART = "of its many paths, only deposits, steps and clears were followed"
+ONE_BY_ONE = "of its many paths, only those of each optimizer by itself were followed"
+
+OF_ONE_OWNER = frozenset(
+    {"GL101", "GL301", "GL302", "GL401", "GL402", "GL502", "GL503", "GL504", "GL701", "GL702"}
+)
+"""Rules that need not know what becomes of other optimizers' cells."""
 
 MOST_EVENTS = 600
 MOST_VISITS = 40_000
@@ -158,16 +164,7 @@ def _judged(
     except RecursionError:
         return (), TOO_DEEP
     except TooManyPaths:
-        from gradledger.static.lowering.essentials import essential
-
-        less = essential(program)
-        if less == program:
-            return (), TOO_MANY
-        try:
-            findings = effort.findings(less, binding.options)
-        except TooManyPaths:
-            return (), TOO_MANY
-        why = IN_PART
+        findings, why = _in_part(program, binding.options, effort)
     else:
         why = root.unknown[0][1] if root.unknown else ""
     findings = tuple(finding for finding in findings if finding.rule in SEEN)
@@ -177,6 +174,31 @@ def _judged(
         grounds = Grounds(program, root, sees_all=binding.sees_all)
         findings = tuple(grounds.sobered(findings))
     return findings, why
+
+
+def _in_part(
+    program: Program, options: set[str], effort: _Effort
+) -> tuple[tuple[Finding, ...], str]:
+    """What can be said of a program with too many paths, and how it was looked at."""
+    from gradledger.static.lowering.alone import alone, owners
+    from gradledger.static.lowering.essentials import essential
+
+    less = essential(program)
+    if less != program:
+        try:
+            return effort.findings(less, options), IN_PART
+        except TooManyPaths:
+            pass
+    found: list[Finding] = []
+    followed = False
+    for owner in owners(program):
+        try:
+            findings = effort.findings(alone(program, owner), options)
+        except TooManyPaths:
+            continue
+        followed = True
+        found += (finding for finding in findings if finding.rule in OF_ONE_OWNER)
+    return _once_each(found), ONE_BY_ONE if followed else TOO_MANY
 
 
 def _wasted_in_turns(followed: list[Root], effort: _Effort) -> Iterator[Finding]:

@@ -25,8 +25,7 @@ LEFT_OUT = (Clip, Compare, Keep, Release, Schedule, Sync, Unscale, Update)
 
 def essential(program: Program) -> Program:
     """Deposits, spends and clears alone, and the choices between them."""
-    less = _essential(program)
-    return _asking(less, frozenset(deciding(less)))
+    return asking(_essential(program))
 
 
 def _essential(program: Program) -> Program:
@@ -42,21 +41,20 @@ def _essential(program: Program) -> Program:
             return mapped(program, _essential)
 
 
-def _asking(program: Program, asked: frozenset[str]) -> Program:
+def asking(program: Program) -> Program:
     """Without windows of which nothing depends any more, and without other such questions."""
+    asked = frozenset(deciding(program))
 
-    def asking(piece: Program) -> Program:
+    def less(piece: Program) -> Program:
         match piece:
             case Tick(starts, ends):
                 return piece if {starts, ends} & asked else NOTHING
             case Branch(then, orelse, condition):
-                return Branch(
-                    asking(then), asking(orelse), condition if condition in asked else None
-                )
+                return Branch(less(then), less(orelse), condition if condition in asked else None)
             case _:
-                return mapped(piece, asking)
+                return mapped(piece, less)
 
-    return asking(program)
+    return less(program)
 
 
 def _plain(event: Event) -> Event:

@@ -1,0 +1,87 @@
+"""With too many paths, each optimizer is followed by itself: nothing is lost, nothing invented."""
+
+from __future__ import annotations
+
+from hypothesis import given, reject, settings
+
+from gradledger.ledger import Place
+from gradledger.rules import CATALOGUE, judge
+from gradledger.static import Do, Interpreter, Program, Sequence, TooManyPaths
+from gradledger.static.checking import OF_ONE_OWNER, ONE_BY_ONE
+from gradledger.static.lowering.alone import alone, owners
+from tests.static.programs import check, shown
+from tests.strategies import OPENING, programs
+
+STOPS = frozenset(rule.code for rule in CATALOGUE if rule.stops)
+
+Faults = dict[tuple[str, Place], str]
+
+
+def faults(program: Program) -> Faults:
+    """What is broken where, and how surely."""
+    interpreter = Interpreter(judge, stops=STOPS, most_visits=6000)
+    try:
+        interpreter.run(program)
+    except TooManyPaths:
+        reject()
+    return {
+        (finding.rule, finding.at): finding.certainty
+        for finding in interpreter.findings()
+        if finding.rule in OF_ONE_OWNER
+    }
+
+
+@given(programs)
+@settings(max_examples=400, deadline=None)
+def test_what_is_broken_is_broken_for_some_owner_alone(program: Program) -> None:
+    whole = Sequence((*map(Do, OPENING), program))
+    found: Faults = {}
+    for owner in owners(whole):
+        found |= faults(alone(whole, owner))
+    together = faults(whole)
+    assert together.keys() <= found.keys()
+    assert {fault for fault, sure in found.items() if sure == "certain"} <= together.keys()
+
+
+CROWDED = """\
+import torch
+from torch import nn
+
+from data import loader, when
+
+critic = nn.Linear(3, 1)
+critic_optimizer = torch.optim.Adam(critic.parameters())
+"""
+
+
+def crowded(*, cleared: bool) -> str:
+    """Nets that are trained now and then, and a critic in each round: too many paths together."""
+    lines = CROWDED.splitlines()
+    for i in range(7):
+        lines.append(f"net{i} = nn.Linear(8, 3)")
+        lines.append(f"optimizer{i} = torch.optim.Adam(net{i}.parameters())")
+    lines.append("for x, y in loader:")
+    for i in range(7):
+        lines.append(f"    if when('training', {i}):")
+        lines.append(f"        nn.functional.mse_loss(net{i}(x), y).backward()")
+        lines.append(f"    if when('stepping', {i}):")
+        lines.append(f"        optimizer{i}.step()")
+        lines.append(f"        optimizer{i}.zero_grad()")
+    if cleared:
+        lines.append("    critic_optimizer.zero_grad()")
+    lines.append("    critic(y).mean().backward()")
+    lines.append("    critic_optimizer.step()")
+    return "\n".join(lines)
+
+
+def test_what_one_of_many_does_wrong_is_found() -> None:
+    text = crowded(cleared=False)
+    checked = check(text)
+    assert [unknown.why for unknown in checked.unknown] == [ONE_BY_ONE]
+    assert shown(checked) == {("GL101", len(text.splitlines()))}
+
+
+def test_who_does_right_among_many_is_not_blamed() -> None:
+    checked = check(crowded(cleared=True))
+    assert [unknown.why for unknown in checked.unknown] == [ONE_BY_ONE]
+    assert shown(checked) == set()
