@@ -19,6 +19,7 @@ from gradledger.ledger.events import (
     EpochEnd,
     Fault,
     Own,
+    Schedule,
     Step,
     Weight,
 )
@@ -133,6 +134,16 @@ def verdict(*parts: Program) -> dict[str, str]:
 
 def test_a_loop_that_never_clears_is_certain_although_its_first_step_is_innocent() -> None:
     assert verdict(Loop(Sequence((BACKWARD, STEP)))) == {"GL101": "certain"}
+
+
+def test_a_schedule_that_is_early_on_some_paths_and_later_on_none_is_possible() -> None:
+    moves = Do(Schedule(at(6), "schedule", "opt"))
+    spends = Sequence((BACKWARD, STEP, CLEAR))
+    program = Sequence((OWN, Branch(spends, Sequence(())), moves, spends, moves))
+    interpreter = Interpreter(judge, stops=STOPS)
+    interpreter.run(program)
+    found = {f.rule: f.certainty for f in interpreter.findings(YIELDS_TO, options={"amp"})}
+    assert found == {"GL503": "possible"}
 
 
 def test_a_clear_before_the_loop_alone_does_not_help() -> None:

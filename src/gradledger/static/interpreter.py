@@ -153,7 +153,7 @@ class Interpreter:
     def _at_first(self, fault: Fault) -> bool:
         """Of a schedule: is it too early on every path, whenever it moves for the first time?"""
         firsts = [
-            path in self._sure[visit][fault]
+            path in self._sure.get(visit, {}).get(fault, ())
             for visit, event in self._schedules.items()
             if fault == ("GL503", event.at)
             for path in self.met[visit]
