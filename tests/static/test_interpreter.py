@@ -136,7 +136,9 @@ def test_a_loop_that_never_clears_is_certain_although_its_first_step_is_innocent
     assert verdict(Loop(Sequence((BACKWARD, STEP)))) == {"GL101": "certain"}
 
 
-def test_a_schedule_that_is_early_on_some_ways_to_its_line_and_on_others_never_is_possible() -> None:
+def test_a_schedule_that_is_early_on_some_ways_to_its_line_and_on_others_never_is_possible() -> (
+    None
+):
     moves = Do(Schedule(at(6), "schedule", "opt"))
     spends = Sequence((BACKWARD, STEP, CLEAR))
     early = Sequence((Branch(spends, Sequence(())), moves))

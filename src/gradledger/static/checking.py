@@ -169,10 +169,12 @@ def _judged(
         why = root.unknown[0][1] if root.unknown else ""
     findings = tuple(finding for finding in findings if finding.rule in SEEN)
     if findings:
+        from gradledger.static import defaults
         from gradledger.static.grounds import Grounds
 
-        grounds = Grounds(program, root, sees_all=binding.sees_all)
-        findings = tuple(grounds.sobered(findings))
+        findings = tuple(Grounds(program, root, sees_all=binding.sees_all).sobered(findings))
+        if root.module is not None:
+            findings = tuple(defaults.told(findings, program, root.module))
     return findings, why
 
 
