@@ -63,7 +63,7 @@ def _set_to_one(name: str, module: Module) -> Place | None:
 
 
 def _names(flags: list[ast.expr], keywords: list[ast.keyword], name: str) -> bool:
-    """`add_argument("--window", …)`, `option("-w", "--window", …)`, `add_argument(dest="window")`."""
+    """`add_argument("--window", …)`, `option("-w", "--window")`, `add_argument(dest="window")`."""
     said = [k.value for k in keywords if k.arg == "dest"] or flags
     return any(
         isinstance(flag, ast.Constant)
