@@ -389,6 +389,7 @@ def test_means_over_unequal_batches_do_not_weigh_what_they_should() -> None:
 def test_unequal_batches_that_are_weighed_by_their_size_are_right() -> None:
     weighed = [*window(1, Weight("mean", 8 / 6, 6)), *window(1, Weight("mean", 8 / 2, 2))]
     assert found(ONE, weighed, SPEND) == set()
+    assert found(ONE, window(4), SPEND, weighed, SPEND) == set()  # and none is short of anything
 
 
 def test_a_window_spent_by_hand_has_no_usual_size() -> None:
@@ -504,6 +505,8 @@ def test_a_clip_after_the_step_or_before_the_backward_has_no_effect() -> None:
     backward, clip, step, clear = Backward(at(4), W), Clip(at(5), W), SPEND[0], SPEND[1]
     assert found(ONE, backward, step, clip, clear) == {"GL501:5"}
     assert found(ONE, clip, backward, step, clear) == {"GL501:5"}
+    # What the clip lacks was thrown away a moment before: that is the fault.
+    assert "GL501:5" not in found(ONE, backward, clear, clip, step)
     assert found(ONE, backward, clip, step, clear) == set()
 
 

@@ -143,11 +143,15 @@ class Accumulation(Value):
         )
 
     @property
+    def divisors(self) -> frozenset[float]:
+        """The numbers that its losses were divided by, as far as they are known."""
+        found = (h.deposit.weight.divisor for h in self.holdings)
+        return frozenset(d for d in found if isinstance(d, int | float))
+
+    @property
     def divisor(self) -> float:
         """The largest number that one of the losses was divided by."""
-        return max(
-            d for h in self.holdings if isinstance(d := h.deposit.weight.divisor, int | float)
-        )
+        return max(self.divisors)
 
     def batches(self, counting: Counting) -> int:
         """How many micro-batches it holds."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gradledger.ledger import Evidence, Place
-from gradledger.ledger.cells import Holding
+from gradledger.ledger.cells import Cell, Holding
 
 NEVER_CLEARED = Evidence("cleared", None, "never")
 
@@ -18,6 +18,11 @@ def deposited(holdings: Iterable[Holding]) -> tuple[Evidence, ...]:
 def spent(holdings: Iterable[Holding]) -> tuple[Evidence, ...]:
     """Where they were spent, each step once."""
     return tuple(Evidence("spent", at) for at in _sites(h.spent_at for h in holdings))
+
+
+def cleared(cells: Iterable[Cell]) -> tuple[Evidence, ...]:
+    """Where they were last cleared, each call site once."""
+    return tuple(Evidence("cleared", at) for at in _sites(cell.cleared_at for cell in cells))
 
 
 def also(what: str, at: Place | None) -> tuple[Evidence, ...]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradledger.ledger import Breach, Evidence, Law, Page
+from gradledger.ledger import Breach, Law, Page
 from gradledger.ledger.events import Step
+from gradledger.rules.evidence import cleared
 from gradledger.rules.rule import Rule, SeenBy, Severity
 
 
@@ -16,10 +17,8 @@ def broken(page: Page, step: Step) -> Iterator[Breach]:
         return
     zeros = any(cell.zeros for _, cell in groups)
     detail = "finds only zeros" if zeros else "finds no gradient in any of its parameters"
-    cleared = dict.fromkeys(cell.cleared_at for _, cell in groups)
-    evidence = tuple(Evidence("cleared", at) for at in cleared if at is not None)
     cells = frozenset().union(*(names for names, _ in groups))
-    yield Breach(step.at, detail, evidence, cells)
+    yield Breach(step.at, detail, cleared(cell for _, cell in groups), cells)
 
 
 RULE = Rule(

@@ -38,7 +38,7 @@ def broken(page: Page, step: Step) -> Iterator[Breach]:
 def _unequal_sizes(window: Accumulation) -> str:
     sizes = {h.deposit.weight.items for h in window.holdings}
     known = sorted(size for size in sizes if size is not None)
-    if len(known) < 2 or len({h.deposit.weight.divisor for h in window.holdings}) > 1:
+    if len(known) < 2 or len(window.divisors) > 1:
         return ""
     return f"{known[0]} to {known[-1]}" if len(known) > 2 else f"{known[0]} and {known[1]}"
 
@@ -46,7 +46,7 @@ def _unequal_sizes(window: Accumulation) -> str:
 def _too_short(page: Page, optimizer: str, window: Accumulation) -> bool | None:
     """Fewer micro-batches than the divisor, although a window of that size came before."""
     account = page.account(optimizer)
-    if account is None:
+    if account is None or len(window.divisors) > 1:  # where each has a weight of its own
         return False
     was_full = page.counting.at_least(account.window, window.divisor)
     is_full = page.counting.at_least(window.batches(page.counting), window.divisor)

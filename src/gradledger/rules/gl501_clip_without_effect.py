@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gradledger.ledger import Breach, Law, Page
 from gradledger.ledger.events import Clip
-from gradledger.rules.evidence import deposited, spent
+from gradledger.rules.evidence import cleared, deposited, spent
 from gradledger.rules.rule import Rule, SeenBy, Severity
 
 
@@ -20,7 +20,8 @@ def broken(page: Page, clip: Clip) -> Iterator[Breach]:
         "clips gradients that are already spent" if old else "clips before anything is deposited"
     )
     cells = frozenset().union(*(names for names, _ in groups))
-    yield Breach(clip.at, detail, (*deposited(old), *spent(old)), cells)
+    evidence = (*deposited(old), *spent(old)) if old else cleared(cell for _, cell in groups)
+    yield Breach(clip.at, detail, evidence, cells)
 
 
 RULE = Rule(
@@ -43,4 +44,5 @@ RULE = Rule(
     symptom="loss spikes or NaN although clipping is on; changing max_norm changes nothing",
     on=(Clip,),
     broken=broken,
+    yields_to=("GL201",),
 )
