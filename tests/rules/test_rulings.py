@@ -356,6 +356,15 @@ def test_gradients_divided_by_hand_are_as_good_as_losses_divided() -> None:
     assert found(ONE, window(4, MEAN), Edit(at(12), W, "scale", 0.5), SPEND) == {"GL301:11"}
 
 
+def test_gradients_divided_by_their_norm_have_no_weight_to_judge() -> None:
+    assert found(ONE, window(4, MEAN), Edit(at(12), W, "scale", 1 / 1.7), SPEND) == set()
+
+
+def test_an_update_by_hand_may_divide_in_its_own_line() -> None:
+    by_hand = [Step(at(12), BY_HAND, W), Clear(at(13), W)]
+    assert found(window(4, MEAN), by_hand, window(4, MEAN), by_hand) == set()
+
+
 def test_several_losses_with_a_backward_each_are_a_sum_by_design() -> None:
     losses = [Batch(at(4)), Backward(at(5), W, MEAN), Backward(at(6), W, MEAN)]
     assert found(ONE, [*losses, *SPEND] * 3, END) == set()

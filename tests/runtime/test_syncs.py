@@ -15,6 +15,8 @@ import pytest
 from tests.runtime.command_line import fresh
 
 PROGRAMS = Path(__file__).parent / "programs" / "ranks"
+APART = Path(__file__).parent / "programs" / "apart"
+TORCHRUN = ("-m", "torch.distributed.run", "--standalone")
 AUDITED = sorted(path for path in PROGRAMS.glob("*.py") if path.name != "dies.py")
 
 every = pytest.mark.parametrize("program", AUDITED, ids=lambda path: path.stem)
@@ -33,7 +35,7 @@ def found(text: str) -> set[str]:
 @every
 def test_torchrun_sees_the_marked_lines_and_nothing_else(program: Path, tmp_path: Path) -> None:
     ranks = 3 if program.stem == "replicas_that_drift" else 2
-    torchrun = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(ranks))
+    torchrun = (*TORCHRUN, "--nproc_per_node", str(ranks))
     run = ("-m", "gradledger", "run", "--format", "json", "--output", "verdict", str(program))
     ended = fresh(*torchrun, *run, at=tmp_path)
     assert ended.status == 0, ended.errors
@@ -44,3 +46,29 @@ def test_torchrun_sees_the_marked_lines_and_nothing_else(program: Path, tmp_path
 def test_the_checker_sees_those_of_no_sync(program: Path, tmp_path: Path) -> None:
     ended = fresh("-m", "gradledger", "check", "--format", "json", str(program), at=tmp_path)
     assert found(ended.output) == marked(program, "GL80[12]")
+
+
+def line_of(text: str, program: Path) -> int:
+    return 1 + [line.strip() for line in program.read_text().splitlines()].index(text)
+
+
+@pytest.mark.parametrize(("name", "step"), [("told_at_once", 1), ("told_at_the_end", 5)])
+def test_ranks_that_stay_apart_raise_as_soon_as_it_is_known(
+    name: str, step: int, tmp_path: Path
+) -> None:
+    program = APART / f"{name}.py"
+    ended = fresh(*TORCHRUN, "--nproc_per_node", "2", str(program), at=tmp_path)
+    raised = f"GL801:{line_of('optimizer.step()', program)} in step {step}"
+    assert ended.output.count(raised) == 2, ended  # on one line, perhaps
+
+
+def test_a_rank_that_was_killed_has_told_that_it_was_apart(tmp_path: Path) -> None:
+    program = APART / "told_at_once.py"
+    run = ("-m", "gradledger", "run", "--record", "run.gradledger", str(program), "killed")
+    fresh(*TORCHRUN, "--nproc_per_node", "2", *run, at=tmp_path)
+    recordings = sorted(tmp_path.glob("*.gradledger"))
+    assert len(recordings) == 2
+    for recording in recordings:
+        report = ("-m", "gradledger", "report", "--format", "json", str(recording))
+        told = found(fresh(*report, at=tmp_path).output)
+        assert told == {f"GL801:{line_of('optimizer.step()', program)}"}

@@ -203,6 +203,10 @@ CLEAR = "optimizer.zero_grad()"
         ("losses_in_parts_kept_as_numbers", "total + loss.detach()", "total + loss", "GL701"),
         ("losses_in_parts_kept_as_numbers", "append(part.item())", "append(part)", "GL701"),
         ("accumulation_drawn_by_hand", " / accumulate", "", "GL301"),
+        ("accumulation_as_in_a_language_model", "loss = loss / accumulate", "pass", "GL301"),
+        ("accumulation_of_rows_picked_by_hand", " / accumulate", "", "GL301"),
+        ("gradients_normalised", "/= norm", "/= 2", "GL301"),
+        ("accumulation_over_a_generator", "(loss / 4)", "loss", "GL301"),
         (
             "window_given_up_after_a_bad_sample",
             "    if good < BATCH:\n        continue\n",

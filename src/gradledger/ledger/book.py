@@ -105,6 +105,10 @@ class Book:
         """One per fault: symptoms give way to the cause that they share a place with."""
         return one_per_fault(self._findings.values(), self._yields_to)
 
+    def forget(self, rules: frozenset[str]) -> None:
+        """What was found of these so far has turned out to be right."""
+        self._findings = {key: f for key, f in self._findings.items() if f.rule not in rules}
+
     def _note(self, rule: str, breach: Breach, *, once_more: bool) -> Finding:
         known = self._findings.get((rule, breach.at))
         if known is not None:

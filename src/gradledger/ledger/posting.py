@@ -152,6 +152,8 @@ def _(event: Edit, page: Page) -> Page:
         divisor = holding.deposit.weight.divisor
         factor = event.factor if event.kind == "scale" else None
         divisor = divisor / factor if factor and isinstance(divisor, int | float) else None
+        if divisor is not None and abs(divisor - round(divisor)) > 1e-3 * divisor:
+            divisor = None  # by a norm, say, and not by a number of batches
         weight = replace(holding.deposit.weight, divisor=divisor)
         deposit = replace(holding.deposit, weight=weight)
         # Who multiplies what is scaled may well unscale it.

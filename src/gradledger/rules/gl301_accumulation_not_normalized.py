@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradledger.ledger import Breach, Evidence, Law, Page
-from gradledger.ledger.events import Step
+from gradledger.ledger.events import BY_HAND, Step
 from gradledger.rules.evidence import counted
 from gradledger.rules.rule import Rule, SeenBy, Severity
 
 
 def broken(page: Page, step: Step) -> Iterator[Breach]:
     """A regular accumulation of means holds more micro-batches than each was divided by (Law 3)."""
+    if step.optimizer == BY_HAND:
+        return  # its update may divide: `p -= lr * p.grad / n`
     for names, cell in page.spent_by(step):
         window = cell.accumulation
         if window is None or not window.regular or not window.all_means:

@@ -172,9 +172,12 @@ class Audit:
         if error is not None and crashed:
             at = journal.places.in_traceback(error.__traceback__) or at
             self._explain(error, at)
-        self._raises = frozenset()
+        raises, self._raises = self._raises, frozenset()
+        waited = {(finding.rule, finding.at) for finding in journal.waiting}
         self._replicas.end()
         journal.post(RunEnd(at, crashed=crashed))
+        if error is None:
+            self._raise_late(raises, waited)
 
     def _explain(self, error: BaseException, at: Place) -> None:
         journal, cells = self.journal, self.journal.cells
@@ -200,6 +203,12 @@ class Audit:
             if rule.severity in self._raises and finding in self._book.findings:
                 spelled = self._spelled(finding)
                 raise LawBroken(_message(spelled), spelled)
+
+    def _raise_late(self, raises: frozenset[Severity], waited: set[tuple[str, Place]]) -> None:
+        """Raise for what could be told only at the end; what else the end brings is no surprise."""
+        for finding in self.findings:
+            if (finding.rule, finding.at) in waited and find(finding.rule).severity in raises:
+                raise LawBroken(_message(finding), finding)
 
     def stays_open_at_exit(self) -> None:
         """Whoever entered it will leave it, after the program's own exit functions."""

@@ -29,10 +29,10 @@ from gradledger.runtime.finiteness import all_finite, finite
 from gradledger.runtime.graphs import leaves, nodes, tensors
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.kept import Kept
-from gradledger.runtime.origins import are_batches, origin
+from gradledger.runtime.origins import are_batches, go_on, origin
 from gradledger.runtime.patches import Function, Patches
 from gradledger.runtime.replicas import Replicas
-from gradledger.runtime.sites import CLOSELY, Site
+from gradledger.runtime.sites import CLOSELY, LONG, Site
 from gradledger.runtime.unfailing import survive, unfailing
 from gradledger.runtime.walks import NO_SLOTS, UNWATCHED, Walking, Walks
 from gradledger.runtime.weights import Loss
@@ -97,6 +97,8 @@ class Backwards:
         """By the identity of their places."""
         self._bad: set[int] = set()
         """Slots that hold a NaN or an Inf."""
+        self._differentiated = False
+        """Gradients were taken that went into no cell."""
         self.walks = Walks(journal.cells)
 
     def watch(self, patches: Patches) -> None:
@@ -181,6 +183,7 @@ class Backwards:
         journal = self.journal
 
         def grad(outputs: Any, *args: Any, **kwargs: Any) -> Any:
+            self._differentiated = True
             page = journal.book.page
             if page.retained - page.rewalked and not (
                 journal.asleep or compiler._is_compiling_flag
@@ -284,15 +287,25 @@ class Backwards:
     def _compare(self, site: Site, graph: Iterable[Node], frame: FrameType) -> None:
         """Is this pass of another batch than the one before?"""
         before, site.origin = site.origin, None
-        if site.passes > CLOSELY:  # only of those that follow each other it can be told
+        counted, site.counts = site.counts, False
+        if site.passes > CLOSELY and not counted:  # only of those that follow each other
             return
-        site.origin = now = origin(graph)
-        if site.goes_on and before is not None:
-            places = self.journal.places
-            known = now is not None and are_batches(before, now, frame, places, self.told_of_data)
-            if site.batch is not None and not known:
-                site.unclear = True
+        places = self.journal.places
+        site.origin = now = origin(graph, frame, places)
+        if before is None or now is None:
+            site.unclear |= site.goes_on and site.batch is not None
+            site.batch = None
+            return
+        # A loss that is made of gradients may be a task's of its own, learnt for a moment.
+        may_draw = not (self.told_of_data or self._differentiated or site.reaches_inputs)
+        if site.goes_on:
+            known = are_batches(before, now, frame, places, may_draw=may_draw)
+            site.unclear |= site.batch is not None and not known
             site.batch = self.journal.made(Batch, site.at, None) if known else None
+            if not known and may_draw and site.passes < LONG:
+                site.counts = go_on(before, now, frame, places)
+        elif counted and go_on(before, now, frame, places):
+            site.batch = self.journal.made(Batch, site.at, None)
 
     # After
 

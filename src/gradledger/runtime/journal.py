@@ -169,6 +169,17 @@ class Journal:
         self._waiting = {key: one for key, one in told.items() if one.rule in self.waits}
         return tuple(one for key, one in told.items() if key not in self._waiting)
 
+    def excuse(self, rules: frozenset[str]) -> None:
+        """What has been found of these so far was no fault, as is known by now."""
+        with self.entering:
+            self._waiting = {k: one for k, one in self._waiting.items() if one.rule not in rules}
+            self.book.forget(rules)
+
+    @property
+    def waiting(self) -> tuple[Finding, ...]:
+        """What was found and has not been told."""
+        return tuple(self._waiting.values())
+
     def concerns(self, slots: Iterable[int], at: Place) -> None:
         """A call is about to use these, and several threads train."""
         with self.entering:

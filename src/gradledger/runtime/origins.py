@@ -5,7 +5,8 @@ several tasks. Micro-batches go through the same operations to the same paramete
 tensor of data in common. That is still no proof, so one of these must hold, too:
 
 - The data are slices of one tensor, along its first dimension.
-- They are drawn by hand, in a loop whose rounds do not know which one they are.
+- They have the same shapes, and the rounds of the loop are alike in all else.
+- The loop counts on behind the step: it is one over data, and not one over the tasks of a batch.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 from torch.autograd.graph import Node
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from gradledger.runtime.cells import modules_of
 from gradledger.runtime.places import Places
+from gradledger.runtime.rounds import draw_alike, number_of_round, slice_alike
 from gradledger.runtime.variables import variables
 
-_DRAWS = re.compile(r"\bnext\(|\w*batch\w*\(|\bget_data\w*\(", re.IGNORECASE)
-_TASKS = re.compile(r"task|domain|episode|meta|head", re.IGNORECASE)
 _OUTPUTS = re.compile(r"_saved_(result|output)")
 """What a node has made itself: activations, masks of dropout."""
 _RAW: dict[type, tuple[str, ...]] = {}
@@ -36,6 +37,8 @@ class Datum(NamedTuple):
     """A tensor without a graph that a node has saved. It is not kept alive."""
 
     ref: weakref.ref[Tensor]
+    storage: StorageWeakRef | None
+    """None where the memory is not torch's own, and may outlast what torch knows of it."""
     start: int
     version: int
     shape: tuple[int, ...]
@@ -51,9 +54,16 @@ class Origin(NamedTuple):
     operations: tuple[type, ...]
     leaves: frozenset[int]
     data: tuple[Datum, ...]
+    round: int | None
+    """The number of the round of the loop, if that counts."""
+
+    @property
+    def rows(self) -> frozenset[int]:
+        """How many rows its data have."""
+        return frozenset(datum.shape[0] for datum in self.data if datum.shape)
 
 
-def origin(graph: Iterable[Node]) -> Origin | None:
+def origin(graph: Iterable[Node], frame: FrameType, places: Places) -> Origin | None:
     """None where that can't be told."""
     leaves, data, operations = set(), [], []
     for node in graph:
@@ -66,7 +76,11 @@ def origin(graph: Iterable[Node]) -> Origin | None:
             data += [_datum(saved) for saved in _saved(node)]
         except (RuntimeError, AttributeError):  # freed, changed since, or an older torch
             return None
-    return Origin(tuple(operations), frozenset(leaves), tuple(data)) if data else None
+    if not data:
+        return None
+    loop = _loop(frame, places)
+    number = None if loop is None else number_of_round(*loop)
+    return Origin(tuple(operations), frozenset(leaves), tuple(data), number)
 
 
 def _saved(node: Node) -> Iterator[Tensor]:
@@ -86,36 +100,74 @@ def _saved(node: Node) -> Iterator[Tensor]:
 def _datum(tensor: Tensor) -> Datum:
     base = tensor._base
     cut = base is not None and base.shape[1:] == tensor.shape[1:] and base.dim() == tensor.dim()
+    storage = tensor.untyped_storage()
     return Datum(
         weakref.ref(tensor),
+        StorageWeakRef(storage) if storage.resizable() else None,  # type: ignore[no-untyped-call]
         tensor.data_ptr(),
         tensor._version,
         tuple(tensor.shape),
         tensor.stride(),
-        tensor.untyped_storage().data_ptr(),
+        storage.data_ptr(),
         cut,
     )
 
 
-def are_batches(before: Origin, now: Origin, frame: FrameType, places: Places, told: bool) -> bool:
-    """Are these passes of one window surely of different batches? `told`: loaders tell of some."""
+def are_batches(
+    before: Origin, now: Origin, frame: FrameType, places: Places, *, may_draw: bool
+) -> bool:
+    """Are these passes of one window surely of different batches?
+
+    `may_draw`: data may be drawn unseen, for no loader has told of any.
+    """
+    loop = _loop(frame, places)
+    if loop is None or not _are_disjoint(before, now, frame, places):
+        return False
+    rows, pairs = now.rows, list(zip(before.data, now.data, strict=True))
+    if any(new.cut and _are_neighbours(old, new) for old, new in pairs):
+        return slice_alike(*loop, rows)
+    if not may_draw or before.round is None or now.round != before.round + 1:
+        return False
+    if any(old.shape != new.shape for old, new in pairs):
+        return False
+    return draw_alike(*loop, rows)
+
+
+def go_on(before: Origin, now: Origin, frame: FrameType, places: Places) -> bool:
+    """Are these passes alike, of different data, and in rounds of one loop that counts on?
+
+    If a step lies in between, the loop is one over data.
+    """
+    loop = _loop(frame, places)
+    return (
+        loop is not None
+        and before.round is not None
+        and now.round == before.round + 1
+        and _are_disjoint(before, now, frame, places)
+        and slice_alike(*loop, now.rows)
+    )
+
+
+def _loop(frame: FrameType, places: Places) -> tuple[ast.stmt, FrameType] | None:
+    """The loop that the program is in, and where it runs."""
+    # Behind a helper that is called from here and there, passes need not be alike.
+    users = places.running(frame)
+    loop = users and places.source(users.f_code.co_filename).loop_round(users.f_lineno)
+    return None if users is None or loop is None else (loop, users)
+
+
+def _are_disjoint(before: Origin, now: Origin, frame: FrameType, places: Places) -> bool:
+    """Have they gone the same way, with no data in common?"""
     if before[:2] != now[:2] or len(before.data) != len(now.data):
         return False
-    users = places.running(frame)
-    # Behind a helper that is called from here and there, passes need not be alike.
-    loop = users and places.source(users.f_code.co_filename).loop_round(users.f_lineno)
-    if loop is None:
-        return False
-    pairs = list(zip(before.data, now.data, strict=True))
+    pairs = zip(before.data, now.data, strict=True)
     same = [new for old, new in pairs if _may_be_same(old, new)]
-    if same and not _are_constants(same, frame, places):
-        return False
-    if any(new.cut and _are_neighbours(old, new) for old, new in pairs):
-        return True
-    return not told and _draws_by_hand(loop)
+    return not same or _are_constants(same, frame, places)
 
 
 def _may_be_same(old: Datum, new: Datum) -> bool:
+    if old.storage is not None and old.storage.expired():  # type: ignore[no-untyped-call]
+        return False  # another tensor has got its memory
     return (old.start, old.shape, old.strides) == (new.start, new.shape, new.strides) and (
         old.version == new.version
     )
@@ -133,31 +185,3 @@ def _are_constants(data: list[Datum], frame: FrameType, places: Places) -> bool:
             for _, module in modules_of(name, value):
                 found.update(buffer.data_ptr() for buffer in module.buffers())
     return all(isinstance(d.ref(), nn.Parameter) or d.start in found for d in data)
-
-
-def _draws_by_hand(loop: ast.stmt) -> bool:
-    """`for micro in range(n): x, y = get_batch()`: each round is like any other."""
-    text = ast.unparse(loop)
-    return (
-        isinstance(loop, ast.For)
-        and isinstance(loop.target, ast.Name)
-        and ast.unparse(loop.iter).startswith("range(")
-        and bool(_DRAWS.search(text))
-        and not _TASKS.search(text)
-        and not _chooses(loop, loop.target.id)
-    )
-
-
-def _chooses(loop: ast.For, counter: str) -> bool:
-    """Is the number of the round used, other than to ask which one it is?"""
-    asked = {
-        id(inner)
-        for node in ast.walk(loop)
-        if isinstance(node, ast.Compare)
-        for inner in ast.walk(node)
-    }
-    return any(
-        isinstance(node, ast.Name) and node.id == counter and id(node) not in asked
-        for statement in loop.body
-        for node in ast.walk(statement)
-    )

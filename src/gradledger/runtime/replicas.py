@@ -163,6 +163,7 @@ class Replicas:
         averages = any(self.pending)
         self.pending.clear()
         self._own = not averages
+        self._together.deposits(own=self._own)
         if averages and not partial:
             self.journal.post(self.journal.made(Sync, at, cells))
 
@@ -170,7 +171,10 @@ class Replicas:
         """An optimizer has stepped: at first always, then ever more rarely, take fingerprints."""
         self._steps += 1
         if self._own:
-            self._own, self._together.apart = False, True
+            self._own = False
+            self._together.steps_alone()
+        if self._together.held and not self._together.waits:
+            self._release()
         if self._steps <= 4 or not self._steps & (self._steps - 1):
             cells = self.journal.cells
             prints = {}
@@ -178,7 +182,7 @@ class Replicas:
                 slot = None if parameter is None else cells.slot(parameter)
                 if parameter is not None and slot is not None:
                     prints[cells.names[slot]] = fingerprint(parameter)
-            if self._together.apart:
+            if self._together.apart and self._together.waits:
                 self._together.held.append((step.at, self._steps, prints))
             else:
                 self._taken(step.at, self._steps, prints)
@@ -192,8 +196,13 @@ class Replicas:
     def end(self) -> None:
         """The run ends: what was held back until it is known whether the ranks were brought
         together is told now, if they were not."""
-        for at, step, prints in self._together.end():
+        self._together.end()
+        self._release()
+
+    def _release(self) -> None:
+        for at, step, prints in self._together.held:
             self._taken(at, step, prints)
+        self._together.held.clear()
 
 
 def fingerprint(tensor: Tensor) -> int:

@@ -17,6 +17,8 @@ ALWAYS = 16
 
 CLOSELY = 4
 """So many of them are walked, also where there is nothing to be seen."""
+LONG = 64
+"""So many, where windows may be as long."""
 RARELY = 8
 """Of so many later passes one is looked at, as long as there is nothing to be seen."""
 
@@ -50,6 +52,8 @@ class Site:
         """What its latest pass went through, if that was looked at."""
         self.batch: Batch | None = None
         """Told before each pass, where each is of another batch and nobody else says so."""
+        self.counts = False
+        """Its passes so far are alike, of different data, and in rounds that are counted."""
         self.reaches_inputs = False
         """Its graph ends also in leaves that are no parameters, and that nobody owns."""
         self.hooked = False
@@ -84,7 +88,8 @@ class Site:
     def walks_now(self, *, retain: bool) -> None:
         """This pass's graph is walked: at first all are, then ever more rarely."""
         always = ALWAYS if retain or self.walked else CLOSELY
-        self.next_walk = self.passes + 1 if self.passes < always else 2 * self.passes
+        soon = self.passes < always or self.counts
+        self.next_walk = self.passes + 1 if soon else 2 * self.passes
 
     def counts_now(self) -> None:
         """This pass's graph is counted. Where none is kept, later ones are only now and then."""
