@@ -13,9 +13,12 @@ from gradledger.static.interpreter import Interpreter, TooManyPaths
 from gradledger.static.lowering.binding import Binding
 from gradledger.static.lowering.blocks import events_in, holds
 from gradledger.static.lowering.effects import Deposits
-from gradledger.static.lowering.roots import THE_SCRIPT, Root, Roots, is_torch
+from gradledger.static.lowering.following import Following
+from gradledger.static.lowering.root import THE_SCRIPT, Root
+from gradledger.static.lowering.roots import Roots
 from gradledger.static.lowering.settling import TooManyOwners
 from gradledger.static.lowering.state import TOO_MUCH, TooMuchCode
+from gradledger.static.lowering.training import goes_round, is_torch, training_in
 from gradledger.static.program import Loop, Program
 from gradledger.static.project import DEPOSITS, STEPS, Project
 from gradledger.static.reading.sources import Source, Trouble
@@ -66,10 +69,10 @@ def check_source(source: Source, project: Project, *, calls: bool = False) -> Ch
     followed_roots: list[Root] = []
     training: tuple[str, ...] = ()
     try:
-        begun = Roots(project, module)
-        if calls and not begun.goes_round():
+        following = Following(project, module)
+        if calls and not goes_round(module, following.top):
             return Checked()
-        for root in begun.all():
+        for root in Roots(following).all():
             findings, why = _judged(root, effort)
             if root.what != THE_SCRIPT and why is not None:
                 followed_roots.append(root)
@@ -81,7 +84,7 @@ def check_source(source: Source, project: Project, *, calls: bool = False) -> Ch
                 unknown.append(Unknown(root.at.path, root.at.line, root.what, why))
             followed += why == ""
         found += _wasted_in_turns(followed_roots, effort)
-        training = begun.training()
+        training = training_in(module, following.trained)
     except RecursionError:
         unknown.append(Unknown(source.path, 1, "the file", TOO_DEEP))
     except TooMuchCode:  # between two roots

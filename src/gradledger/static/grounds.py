@@ -16,7 +16,7 @@ from gradledger.ledger.values import replace
 from gradledger.static.lowering.blocks import events_in, pieces
 from gradledger.static.lowering.dependence import changing
 from gradledger.static.lowering.effects import HandsOver, Spends
-from gradledger.static.lowering.roots import Root
+from gradledger.static.lowering.root import Root
 from gradledger.static.lowering.unspent import may_be_used
 from gradledger.static.program import (
     Branch,
