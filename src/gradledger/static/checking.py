@@ -20,8 +20,9 @@ from gradledger.static.lowering.settling import TooManyOwners
 from gradledger.static.lowering.state import TOO_MUCH, TooMuchCode
 from gradledger.static.lowering.training import goes_round, is_torch, training_in
 from gradledger.static.program import Loop, Program
-from gradledger.static.project import DEPOSITS, STEPS, Project
+from gradledger.static.project import Project
 from gradledger.static.reading.sources import Source, Trouble
+from gradledger.static.vocabulary import DEPOSITS, STEPS
 from gradledger.static.words import says
 
 STOPS = frozenset(rule.code for rule in CATALOGUE if rule.stops)

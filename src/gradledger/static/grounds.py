@@ -18,6 +18,7 @@ from gradledger.static.lowering.dependence import changing
 from gradledger.static.lowering.effects import HandsOver, Spends
 from gradledger.static.lowering.root import Root
 from gradledger.static.lowering.unspent import may_be_used
+from gradledger.static.module import Module
 from gradledger.static.program import (
     Branch,
     Do,
@@ -28,7 +29,6 @@ from gradledger.static.program import (
     Sequence,
     Tick,
 )
-from gradledger.static.project import Module
 
 OF_ABSENCE = frozenset({"GL202", "GL501"})
 """With several optimizers, nobody can be sure that a backward did not reach one of them."""

@@ -9,7 +9,9 @@ from gradledger.ledger.values import replace
 from gradledger.static.lowering.expressions import Expressions
 from gradledger.static.lowering.knowledge import Callee
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Imported, Known, Thing
-from gradledger.static.project import (
+from gradledger.static.module import Module
+from gradledger.static.patterns import Pattern
+from gradledger.static.vocabulary import (
     BACKWARDS,
     CUTS,
     DEPOSITS,
@@ -17,12 +19,14 @@ from gradledger.static.project import (
     DOES,
     NO_GRADIENTS,
     OPTIMIZES,
-    SMALL,
     SPENDS,
-    SUPER_CALLS,
     TOUCHES,
-    Module,
 )
+
+SMALL = 16
+"""Lines of a function that is worth a look for no other reason."""
+
+SUPER_CALLS = Pattern(r"super\([^)]*\)\.(\w+)\(")
 
 
 class Callees(Expressions):

@@ -28,7 +28,7 @@ from gradledger.static.lowering.joining import joined
 from gradledger.static.lowering.values import NONE, Count, FunctionDef, Known, Scaler, Thing
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import Leave, Program, Try
-from gradledger.static.project import DEPOSITS, DOES, STEPS
+from gradledger.static.vocabulary import DEPOSITS, DOES, STEPS
 
 GUARD = Pattern(
     r"isfinite|isnan|isinf|nan\b|\binf\b|norm|overflow|skip|bad|invalid|anomal|outlier|explod|thresh|valid",

@@ -11,7 +11,7 @@ from gradledger.static.patterns import Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gradledger.static.project import Module
+    from gradledger.static.module import Module
 
 WINDOW = Pattern(r"accum|grad_acc|acc_step|micro|ga_steps", re.IGNORECASE)
 """Names for the number of micro-batches in a window."""

@@ -28,7 +28,7 @@ from gradledger.static.lowering.values import (
 )
 from gradledger.static.lowering.weights import MEAN
 from gradledger.static.program import Loop
-from gradledger.static.project import CUTS_IN_PLACE
+from gradledger.static.vocabulary import CUTS_IN_PLACE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,8 +15,10 @@ from gradledger.static.lowering.knowledge import Knowledge
 from gradledger.static.lowering.root import THE_SCRIPT, Root, root_of
 from gradledger.static.lowering.state import MOST_STATEMENTS, MOST_WORK, TooMuchCode
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Optimizer, Thing
+from gradledger.static.module import Module
 from gradledger.static.program import Program
-from gradledger.static.project import DEPOSITS, STEPS, Module, Project
+from gradledger.static.project import Project
+from gradledger.static.vocabulary import DEPOSITS, STEPS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Collection
 
+from gradledger.static.module import Module
 from gradledger.static.patterns import Pattern
-from gradledger.static.project import Module
 
 FREEZES = Pattern(
     r"\.requires_grad(?:_\(|\s*=(?!=))\s*(?!True)\w|[\"']requires_grad[\"']\s*,\s*(?!True)\w"

@@ -42,7 +42,7 @@ from gradledger.static.lowering.values import (
 )
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import Do, Forget, Loop, Program, Tick
-from gradledger.static.project import CUTS
+from gradledger.static.vocabulary import CUTS
 
 PASSING_ON = frozenset(["tqdm", "enumerate", "iter", "track", "progress_bar"])
 """They give what they are given, one by one, as long as there is more."""

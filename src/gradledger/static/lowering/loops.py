@@ -31,7 +31,7 @@ from gradledger.static.lowering.values import (
 )
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import Branch, Call, Leave, Program, Try
-from gradledger.static.project import CUTS_IN_PLACE, DEPOSITS, STEPS
+from gradledger.static.vocabulary import CUTS_IN_PLACE, DEPOSITS, STEPS
 
 PIECES = frozenset(["chunk", "split", "tensor_split"])
 """Who cuts a batch into pieces has two or more."""

@@ -31,8 +31,8 @@ from gradledger.static.lowering.values import (
 from gradledger.static.lowering.weights import (
     MEAN,
 )
+from gradledger.static.module import Import, Module
 from gradledger.static.packages import OUTSIDE
-from gradledger.static.project import Import, Module
 
 CONVENTIONS = {
     "torch": "torch",

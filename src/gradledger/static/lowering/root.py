@@ -10,8 +10,8 @@ from gradledger.ledger.places import Place
 from gradledger.ledger.values import Value
 from gradledger.static.lowering.frameworks import Frameworks
 from gradledger.static.lowering.values import Optimizer, Thing, within
+from gradledger.static.module import Module
 from gradledger.static.program import Program
-from gradledger.static.project import Module
 
 THE_SCRIPT = "the script"
 

@@ -13,7 +13,7 @@ from gradledger.static.lowering.root import THE_SCRIPT, Root
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Thing
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import NOTHING
-from gradledger.static.project import BACKWARDS, DEPOSITS, DOES
+from gradledger.static.vocabulary import BACKWARDS, DEPOSITS, DOES
 
 MAKES = Pattern(
     r"ptim|\.fit\(|DataLoader\(|randn?\(", words=("ptim", ".fit(", "DataLoader(", "rand")

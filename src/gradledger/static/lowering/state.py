@@ -24,8 +24,9 @@ from gradledger.static.lowering.values import (
     Scheduler,
     Thing,
 )
+from gradledger.static.module import Module
 from gradledger.static.program import Do, Forget, Program
-from gradledger.static.project import Module, Project
+from gradledger.static.project import Project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ from gradledger.static.lowering.values import (
     reach_of,
 )
 from gradledger.static.program import NOTHING, Branch, Loop
-from gradledger.static.project import HOOKS
+from gradledger.static.vocabulary import HOOKS
 
 ROLE_METHODS = frozenset(
     ["step", "zero_grad", "scale", "unscale_", "update", "first_step", "second_step"]

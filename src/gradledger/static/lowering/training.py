@@ -8,8 +8,9 @@ from functools import partial
 
 from gradledger.static.lowering.callees import Callees
 from gradledger.static.lowering.values import ClassDef
+from gradledger.static.module import Module
 from gradledger.static.patterns import Pattern
-from gradledger.static.project import BACKWARDS, Module
+from gradledger.static.vocabulary import BACKWARDS
 
 TORCH = Pattern(
     r"(?:^|[\r\n])[ \t]*(?:import|from)[ \t]+(?:torch|pytorch_lightning|lightning|accelerate|"

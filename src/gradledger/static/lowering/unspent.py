@@ -18,8 +18,8 @@ from gradledger.static.lowering.effects import (
     Spends,
 )
 from gradledger.static.lowering.values import Optimizer
+from gradledger.static.module import Module
 from gradledger.static.patterns import Pattern
-from gradledger.static.project import Module
 
 MEASURES = Pattern(
     r"perf_counter|time\.time\(|cuda\.Event|memory_allocated|benchmark|[pP]rofile|timeit"

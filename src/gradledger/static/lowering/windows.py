@@ -19,7 +19,7 @@ from gradledger.static.lowering.values import (
     Known,
     Thing,
 )
-from gradledger.static.project import Import, Module
+from gradledger.static.module import Import, Module
 
 ONE = Constant.of(1)
 
