@@ -176,10 +176,11 @@ def _judged(
         why = root.unknown[0][1] if root.unknown else ""
     findings = tuple(finding for finding in findings if finding.rule in SEEN)
     if findings:
-        from gradledger.static.grounds import Grounds
+        from gradledger.static.grounds.by_rule import sobered
+        from gradledger.static.grounds.sight import Sight
 
-        grounds = Grounds(program, root, sees_all=binding.sees_all)
-        findings = tuple(grounds.sobered(findings))
+        sight = Sight(program, root, sees_all=binding.sees_all)
+        findings = tuple(sobered(findings, sight))
     return findings, why
 
 
