@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterator
 
 from gradledger.ledger.values import replace
@@ -142,11 +141,13 @@ class Following:
 
     def _batches_fitted(self) -> int | None:
         """How many batches the loader has that a Trainer is given, if that stands in the source."""
-        for names in re.findall(r"\.fit\(([^()]*(?:\(\))?[^()]*)\)", self.module.source):
-            for name in re.findall(r"\w+", names):
-                value = self.top.store.get(name)
-                if isinstance(value, Thing) and value.shape:
-                    return value.shape[0]
+        for call in ast.walk(self.module.tree):
+            match call:
+                case ast.Call(func=ast.Attribute(attr="fit")):
+                    names = (n.id for n in ast.walk(call) if isinstance(n, ast.Name))
+                    for value in map(self.top.store.get, names):
+                        if isinstance(value, Thing) and value.shape:
+                            return value.shape[0]
         return None
 
     def _after_script(self) -> Walk:

@@ -14,7 +14,8 @@ from gradledger.static.lowering.conditions import (
 )
 from gradledger.static.lowering.expressions import cuts_each
 from gradledger.static.lowering.facts import ITERATION_WRAPPERS
-from gradledger.static.lowering.going_round import Rounds, is_range
+from gradledger.static.lowering.going_round import Rounds
+from gradledger.static.lowering.loop_shapes import is_range
 from gradledger.static.lowering.slices import cuts_slices, may_be_whole
 from gradledger.static.lowering.state import LETTERS_IN_A_STEP, LoopState
 from gradledger.static.lowering.values import (

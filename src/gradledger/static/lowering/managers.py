@@ -8,10 +8,10 @@ from collections.abc import Callable
 from gradledger.ledger.tuples import NamedTuple
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts
-from gradledger.static.lowering.choices import Choices
 from gradledger.static.lowering.conditions import called_name
 from gradledger.static.lowering.holding_back import round_backwards_alone
 from gradledger.static.lowering.inlining import Arguments
+from gradledger.static.lowering.trying import Trying
 from gradledger.static.lowering.values import (
     NONE,
     UNKNOWN,
@@ -35,7 +35,7 @@ class Halves(NamedTuple):
     rest: list[ast.stmt]
 
 
-class Managers(Choices):
+class Managers(Trying):
     """Managers of torch, of frameworks, and of the project itself."""
 
     def managing(self, node: ast.With | ast.AsyncWith) -> None:
