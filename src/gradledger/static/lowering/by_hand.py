@@ -6,10 +6,7 @@ import ast
 
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.conditions import called_name
-from gradledger.static.lowering.effects import (
-    Clears,
-    Edits,
-)
+from gradledger.static.lowering.effects import Clears, Edits
 from gradledger.static.lowering.expressions import named_by
 from gradledger.static.lowering.facts import OF_ONE_COPY
 from gradledger.static.lowering.targets import Targets

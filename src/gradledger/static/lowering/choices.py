@@ -9,19 +9,9 @@ from collections.abc import Callable
 from gradledger.ledger.events import Schedule
 from gradledger.static.lowering.asking import Ask, Both, Condition, counts_rounds
 from gradledger.static.lowering.assignments import Assignments
-from gradledger.static.lowering.blocks import (
-    acts,
-    branch,
-    events_in,
-    holds,
-    sequence,
-    without,
-)
+from gradledger.static.lowering.blocks import acts, branch, events_in, holds, sequence, without
 from gradledger.static.lowering.conditions import called_name
-from gradledger.static.lowering.effects import (
-    Excuses,
-    Spends,
-)
+from gradledger.static.lowering.effects import Excuses, Spends
 from gradledger.static.lowering.values import NONE, Count, FunctionDef, Known, Scaler, Thing
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import Leave, Program

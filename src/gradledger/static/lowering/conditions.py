@@ -5,14 +5,7 @@ from __future__ import annotations
 import ast
 
 from gradledger.static.lowering import rounds
-from gradledger.static.lowering.asking import (
-    UNNAMED,
-    Ask,
-    Condition,
-    both,
-    counts_rounds,
-    negated,
-)
+from gradledger.static.lowering.asking import UNNAMED, Ask, Condition, both, counts_rounds, negated
 from gradledger.static.lowering.values import (
     NONE,
     ClassDef,

@@ -10,7 +10,7 @@ from gradledger.static.lowering import facts
 from gradledger.static.lowering.arithmetic import Arithmetic, is_plain_number
 from gradledger.static.lowering.blocks import acts
 from gradledger.static.lowering.joining import join
-from gradledger.static.lowering.names import LABELLED, named_by
+from gradledger.static.lowering.members import LABELLED, named_by
 from gradledger.static.lowering.sizes import sliced
 from gradledger.static.lowering.values import (
     PLAIN,

@@ -13,7 +13,7 @@ from gradledger.static.lowering.blocks import acts
 from gradledger.static.lowering.dividing import WINDOW
 from gradledger.static.lowering.effects import Clips, Deposits, Unscales
 from gradledger.static.lowering.inlining import Arguments
-from gradledger.static.lowering.state import LoopState
+from gradledger.static.lowering.scopes import LoopState
 from gradledger.static.lowering.statements import Statements
 from gradledger.static.lowering.values import (
     PLAIN,

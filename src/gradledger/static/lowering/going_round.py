@@ -8,21 +8,11 @@ from collections.abc import Callable
 from gradledger.ledger.events import Batch, EpochEnd, Keep, Schedule
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
-from gradledger.static.lowering.blocks import (
-    IDLE,
-    acts,
-    conditions_in,
-    holds,
-    sequence,
-)
+from gradledger.static.lowering.blocks import IDLE, acts, conditions_in, holds, sequence
 from gradledger.static.lowering.callees import goes_on_for_ever
-from gradledger.static.lowering.conditions import (
-    called_name,
-)
+from gradledger.static.lowering.conditions import called_name
 from gradledger.static.lowering.dividing import dividing
-from gradledger.static.lowering.effects import (
-    Deposits,
-)
+from gradledger.static.lowering.effects import Deposits
 from gradledger.static.lowering.joining import joined
 from gradledger.static.lowering.loop_shapes import (
     draws_data,
@@ -36,7 +26,7 @@ from gradledger.static.lowering.loop_shapes import (
 from gradledger.static.lowering.managers import Managers
 from gradledger.static.lowering.rounds import is_own, size_of
 from gradledger.static.lowering.rounds import ran_out as end_of
-from gradledger.static.lowering.state import LoopState
+from gradledger.static.lowering.scopes import LoopState
 from gradledger.static.lowering.values import (
     NO_PLACES,
     Constant,

@@ -8,14 +8,7 @@ import re
 from gradledger.ledger.events import Keep
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts
-from gradledger.static.lowering.effects import (
-    Clears,
-    Clips,
-    Edits,
-    Excuses,
-    Reads,
-    Spends,
-)
+from gradledger.static.lowering.effects import Clears, Clips, Edits, Excuses, Reads, Spends
 from gradledger.static.lowering.expressions import named_by
 from gradledger.static.lowering.facts import OF_ONE_COPY
 from gradledger.static.lowering.inlining import Arguments

@@ -17,9 +17,10 @@ from gradledger.static.lowering.effects import (
     Resumes,
     Spends,
 )
+from gradledger.static.lowering.effort import DEEPEST
 from gradledger.static.lowering.joining import join
 from gradledger.static.lowering.looking import Looking
-from gradledger.static.lowering.state import DEEPEST, Scope
+from gradledger.static.lowering.scopes import Scope
 from gradledger.static.lowering.values import (
     NO_KEYS,
     NONE,

@@ -6,18 +6,15 @@ import ast
 import re
 
 from gradledger.ledger.values import replace
-from gradledger.static.lowering.blocks import (
-    acts,
-)
-from gradledger.static.lowering.conditions import (
-    called_name,
-)
+from gradledger.static.lowering.blocks import acts
+from gradledger.static.lowering.conditions import called_name
+from gradledger.static.lowering.effort import LETTERS_IN_A_STEP
 from gradledger.static.lowering.expressions import cuts_each
 from gradledger.static.lowering.facts import ITERATION_WRAPPERS
 from gradledger.static.lowering.going_round import Rounds
 from gradledger.static.lowering.loop_shapes import is_range
+from gradledger.static.lowering.scopes import LoopState
 from gradledger.static.lowering.slices import cuts_slices, may_be_whole
-from gradledger.static.lowering.state import LETTERS_IN_A_STEP, LoopState
 from gradledger.static.lowering.values import (
     PLAIN,
     UNKNOWN,

@@ -10,9 +10,7 @@ from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts, sizes
 from gradledger.static.lowering.callees import cuts
 from gradledger.static.lowering.dividing import counts_updates
-from gradledger.static.lowering.effects import (
-    Reads,
-)
+from gradledger.static.lowering.effects import Reads
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.tensors import TensorCalls
 from gradledger.static.lowering.values import (

@@ -7,9 +7,7 @@ import ast
 from gradledger.static.lowering.conditions import called_name
 from gradledger.static.lowering.loops import Loops
 from gradledger.static.lowering.managers import NO_GRAD
-from gradledger.static.lowering.values import (
-    FunctionDef,
-)
+from gradledger.static.lowering.values import FunctionDef
 from gradledger.static.program import NOTHING, Branch, Do, Forget, Leave
 
 TYPE_CHECKING = False

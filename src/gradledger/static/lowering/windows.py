@@ -9,7 +9,7 @@ from gradledger.static.lowering import rounds
 from gradledger.static.lowering.asking import UNNAMED, Ask, Both, Condition, negated
 from gradledger.static.lowering.calls import Calls
 from gradledger.static.lowering.dividing import settings
-from gradledger.static.lowering.state import LoopState
+from gradledger.static.lowering.scopes import LoopState
 from gradledger.static.lowering.values import (
     LAST_INDEX,
     LENGTH,
