@@ -149,7 +149,7 @@ class Module:
         if known is None:
             known = self._methods[cls] = {}
             for statement in cls.body:
-                if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+                if isinstance(statement, Function):
                     known[statement.name] = statement
         return known
 

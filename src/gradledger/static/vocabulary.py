@@ -66,3 +66,6 @@ NO_GRADIENTS = Pattern(
     words=("no_grad", "inference_mode", "set_grad_enabled", ")."),
 )
 """Words of functions that compute without gradients, or what has none: `(out > 0).float()`."""
+
+WINDOW = Pattern(r"accum|grad_acc|acc_step|micro|ga_steps", re.IGNORECASE)
+"""Names for the number of micro-batches in a window."""

@@ -11,7 +11,7 @@ from gradledger.ledger.findings import Finding
 from gradledger.ledger.places import Place
 from gradledger.static.grounds.sight import Sight, stepping
 from gradledger.static.lowering.blocks import events_in, pieces
-from gradledger.static.lowering.conditions import called_name
+from gradledger.static.lowering.spelling import called_name
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import Loop, Program, Tick
 

@@ -9,7 +9,7 @@ from gradledger.ledger.values import replace
 from gradledger.static.lowering.expressions import Expressions
 from gradledger.static.lowering.knowledge import Callee
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Imported, Known, Thing
-from gradledger.static.module import Module
+from gradledger.static.module import Function, Module
 from gradledger.static.patterns import Pattern
 from gradledger.static.vocabulary import (
     BACKWARDS,
@@ -191,7 +191,7 @@ class Callees(Expressions):
         """A method that makes deposits, else the one that makes the object."""
         for owner in self.lineage(cls):
             for statement in owner.node.body:
-                function = isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef)
+                function = isinstance(statement, Function)
                 if function and owner.module.says(DOES, statement):
                     return self.method(cls, statement.name)  # type: ignore[attr-defined]
         return self.method(cls, "__init__")

@@ -10,8 +10,8 @@ from gradledger.ledger.events import Schedule
 from gradledger.static.lowering.asking import Ask, Both, Condition, counts_rounds
 from gradledger.static.lowering.assignments import Assignments
 from gradledger.static.lowering.blocks import acts, branch, events_in, holds, sequence, without
-from gradledger.static.lowering.conditions import called_name
 from gradledger.static.lowering.effects import Excuses, Spends
+from gradledger.static.lowering.spelling import called_name, last_name
 from gradledger.static.lowering.values import NONE, Count, FunctionDef, Known, Scaler, Thing
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import Leave, Program
@@ -239,13 +239,9 @@ def _sets_more_than_once(flag: str, tree: ast.AST) -> bool:
     said = [
         node.value
         for node in ast.walk(tree)
-        if isinstance(node, ast.Assign) and any(_last_name(t) == flag for t in node.targets)
+        if isinstance(node, ast.Assign) and any(last_name(t) == flag for t in node.targets)
     ]
     return sum(map(_is_an_answer, said)) > 1
-
-
-def _last_name(target: ast.expr) -> str:
-    return target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")
 
 
 def _is_an_answer(value: ast.expr) -> bool:

@@ -14,7 +14,7 @@ from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.knowledge import Knowledge
 from gradledger.static.lowering.root import THE_SCRIPT, Root, root_of
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Optimizer, Thing
-from gradledger.static.module import Module
+from gradledger.static.module import Function, Module
 from gradledger.static.program import Program
 from gradledger.static.project import Project
 from gradledger.static.vocabulary import DEPOSITS, STEPS
@@ -87,7 +87,7 @@ class Following:
 
         return self._followed(walk, THE_SCRIPT, self.module.tree, write)
 
-    def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Root:
+    def function(self, node: Function) -> Root:
         """A function that nobody calls, called once the script has run."""
         walk = self._after_script()
         function = FunctionDef(node, self.module, "")

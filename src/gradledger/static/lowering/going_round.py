@@ -10,11 +10,10 @@ from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.blocks import IDLE, acts, conditions_in, holds, sequence
 from gradledger.static.lowering.callees import goes_on_for_ever
-from gradledger.static.lowering.conditions import called_name
-from gradledger.static.lowering.dividing import dividing
 from gradledger.static.lowering.effects import Deposits
 from gradledger.static.lowering.joining import joined
 from gradledger.static.lowering.loop_shapes import (
+    PASSING_ON,
     draws_data,
     fails_in_time,
     is_enough,
@@ -27,6 +26,7 @@ from gradledger.static.lowering.managers import Managers
 from gradledger.static.lowering.rounds import is_own, size_of
 from gradledger.static.lowering.rounds import ran_out as end_of
 from gradledger.static.lowering.scopes import LoopState
+from gradledger.static.lowering.spelling import called_name
 from gradledger.static.lowering.values import (
     NO_PLACES,
     Constant,
@@ -41,9 +41,6 @@ from gradledger.static.lowering.values import (
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import Do, Forget, Loop, Program, Tick
 from gradledger.static.vocabulary import CUTS
-
-PASSING_ON = frozenset(["tqdm", "enumerate", "iter", "track", "progress_bar"])
-"""They give what they are given, one by one, as long as there is more."""
 
 COUNTS = Pattern(r"\+=\s*1\b")
 
@@ -225,6 +222,8 @@ class Rounds(Managers):
         module = self.scope.module
         known = self.known.dividing.get(id(module))
         if known is None:
+            from gradledger.static.lowering.dividing import dividing
+
             known = self.known.dividing[id(module)] = dividing(module.tree)
         size = size_of(window)
         return size in known | self.varying or any(

@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradledger.static.lowering.conditions import called_name
+from gradledger.static.lowering.spelling import called_name
+
+PASSING_ON = frozenset(["tqdm", "enumerate", "iter", "track", "progress_bar"])
+"""They give what they are given, one by one, as long as there is more."""
 
 DRAWING = ("batch", "sample", "get_data")
 """Words in the names of functions that give other data with each call."""
@@ -99,6 +102,6 @@ def is_range(node: ast.expr) -> bool:
     if not isinstance(node, ast.Call):
         return False
     name = called_name(node)
-    if name in ("tqdm", "enumerate", "track", "progress_bar") and node.args:
+    if name in PASSING_ON and node.args:
         return is_range(node.args[0])
     return name in ("range", "trange", "count")

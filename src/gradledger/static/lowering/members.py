@@ -9,6 +9,7 @@ from gradledger.ledger.values import replace
 from gradledger.static.lowering.effects import Reads
 from gradledger.static.lowering.facts import PLAIN_ATTRIBUTES
 from gradledger.static.lowering.names import Names
+from gradledger.static.lowering.spelling import last_name
 from gradledger.static.lowering.values import (
     NO_KEYS,
     PLAIN,
@@ -192,13 +193,8 @@ class Members(Names):
 
 def is_property(node: ast.AST) -> bool:
     """Is this the getter of a property?"""
-    for decorator in getattr(node, "decorator_list", ()):
-        name = (
-            decorator.attr if isinstance(decorator, ast.Attribute) else getattr(decorator, "id", "")
-        )
-        if name.endswith("property"):
-            return True
-    return False
+    decorators = map(last_name, getattr(node, "decorator_list", ()))
+    return any(name.endswith("property") for name in decorators)
 
 
 def named_by(parameters: Parameters) -> tuple[Keys, str, bool]:

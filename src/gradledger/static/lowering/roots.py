@@ -11,6 +11,7 @@ from gradledger.ledger.values import replace
 from gradledger.static.lowering.following import Following
 from gradledger.static.lowering.root import THE_SCRIPT, Root
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Thing
+from gradledger.static.module import Function
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import NOTHING
 from gradledger.static.vocabulary import BACKWARDS, DEPOSITS, DOES
@@ -67,8 +68,7 @@ class Roots:
         functions = [
             d
             for d in list(self._module.definitions.values())
-            if isinstance(d, ast.FunctionDef | ast.AsyncFunctionDef)
-            and self._is_worth_it(FunctionDef(d, self._module, ""))
+            if isinstance(d, Function) and self._is_worth_it(FunctionDef(d, self._module, ""))
         ]
         if len(functions) > 1:
             counts = Counter(re.findall(r"\w+", self._module.source))
@@ -82,7 +82,7 @@ class Roots:
         found: dict[str, FunctionDef] = {}
         for owner in reversed(walk.lineage(cls)):
             for statement in owner.node.body:
-                if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+                if isinstance(statement, Function):
                     found[statement.name] = FunctionDef(
                         statement, owner.module, walk.module_scope(owner.module), None, owner
                     )
