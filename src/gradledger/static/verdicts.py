@@ -74,7 +74,8 @@ class Verdicts:
     def _at_first(self, fault: Fault) -> bool:
         """Of a schedule: is it too early on every path, whenever it moves for the first time?"""
         firsts = [
-            path in self._sure[visit][fault]
+            # To look a visit up by its key would add it to what is being gone through.
+            visit in self._sure and path in self._sure[visit].get(fault, ())
             for visit, event in self._schedules.items()
             if fault == ("GL503", event.at)
             for path in self.met[visit]
