@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gradledger.static import checking
-from gradledger.static.lowering.roots import MOST_WORK_IN_A_FILE
-from gradledger.static.lowering.state import MOST_WORK, TOO_MUCH, State
+from gradledger.static.lowering.effort import MOST_WORK, TOO_MUCH
+from gradledger.static.lowering.following import MOST_WORK_IN_A_FILE
+from gradledger.static.lowering.state import State
 from tests.static.programs import ONE_NET, check
 
 TRAINS = """

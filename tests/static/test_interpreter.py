@@ -38,7 +38,8 @@ from gradledger.static import (
     TooManyPaths,
     Try,
 )
-from gradledger.static.interpreter import Paths, Visit
+from gradledger.static.paths import Paths
+from gradledger.static.verdicts import Visit
 from tests.static.concrete import Run
 from tests.strategies import OPENING, programs
 

@@ -7,8 +7,10 @@ import ast
 import pytest
 
 from gradledger.static.checking import check_source
-from gradledger.static.project import DEPOSITS, STEPS, Module, Project
+from gradledger.static.module import Module
+from gradledger.static.project import Project
 from gradledger.static.reading.sources import Source
+from gradledger.static.vocabulary import DEPOSITS, STEPS
 
 SHOWN = '''import torch
 

@@ -13,12 +13,16 @@ from gradledger.static.interpreter import Interpreter, TooManyPaths
 from gradledger.static.lowering.binding import Binding
 from gradledger.static.lowering.blocks import events_in, holds
 from gradledger.static.lowering.effects import Deposits
-from gradledger.static.lowering.roots import THE_SCRIPT, Root, Roots, is_torch
+from gradledger.static.lowering.effort import TOO_MUCH, TooMuchCode
+from gradledger.static.lowering.following import Following
+from gradledger.static.lowering.root import THE_SCRIPT, Root
+from gradledger.static.lowering.roots import Roots
 from gradledger.static.lowering.settling import TooManyOwners
-from gradledger.static.lowering.state import TOO_MUCH, TooMuchCode
+from gradledger.static.lowering.training import goes_round, is_torch, training_in
 from gradledger.static.program import Loop, Program
-from gradledger.static.project import DEPOSITS, STEPS, Project
+from gradledger.static.project import Project
 from gradledger.static.reading.sources import Source, Trouble
+from gradledger.static.vocabulary import DEPOSITS, STEPS
 from gradledger.static.words import says
 
 STOPS = frozenset(rule.code for rule in CATALOGUE if rule.stops)
@@ -72,10 +76,10 @@ def check_source(source: Source, project: Project, *, calls: bool = False) -> Ch
     followed_roots: list[Root] = []
     training: tuple[str, ...] = ()
     try:
-        begun = Roots(project, module)
-        if calls and not begun.goes_round():
+        following = Following(project, module)
+        if calls and not goes_round(module, following.top):
             return Checked()
-        for root in begun.all():
+        for root in Roots(following).all():
             findings, why = _judged(root, effort)
             if root.what != THE_SCRIPT and why is not None:
                 followed_roots.append(root)
@@ -87,7 +91,7 @@ def check_source(source: Source, project: Project, *, calls: bool = False) -> Ch
                 unknown.append(Unknown(root.at.path, root.at.line, root.what, why))
             followed += why == ""
         found += _wasted_in_turns(followed_roots, effort)
-        training = begun.training()
+        training = training_in(module, following.trained)
     except RecursionError:
         unknown.append(Unknown(source.path, 1, "the file", TOO_DEEP))
     except TooMuchCode:  # between two roots
@@ -169,12 +173,14 @@ def _judged(
         why = root.unknown[0][1] if root.unknown else ""
     findings = tuple(finding for finding in findings if finding.rule in SEEN)
     if findings:
-        from gradledger.static import defaults
-        from gradledger.static.grounds import Grounds
+        from gradledger.static.defaults import told
+        from gradledger.static.grounds.by_rule import sobered
+        from gradledger.static.grounds.sight import Sight
 
-        findings = tuple(Grounds(program, root, sees_all=binding.sees_all).sobered(findings))
+        sight = Sight(program, root, sees_all=binding.sees_all)
+        findings = tuple(sobered(findings, sight))
         if root.module is not None:
-            findings = tuple(defaults.told(findings, program, root.module))
+            findings = tuple(told(findings, program, root.module))
     return findings, why
 
 

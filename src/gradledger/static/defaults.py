@@ -13,8 +13,8 @@ from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import rounds
 from gradledger.static.lowering.blocks import events_in, pieces
+from gradledger.static.module import Module
 from gradledger.static.program import Loop, Program, Tick
-from gradledger.static.project import Module
 
 OF_WINDOWS = frozenset({"GL203", "GL301", "GL302", "GL502", "GL504", "GL802"})
 """Rules that a window of one micro-batch can't break."""

@@ -16,7 +16,7 @@ from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.blocks import conditions_in, events_in, sequence
 from gradledger.static.lowering.effects import Clears, Deposits, Effect, Spends
-from gradledger.static.lowering.roots import Root
+from gradledger.static.lowering.root import Root
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import Branch, Do, Forget, Loop, Program
 

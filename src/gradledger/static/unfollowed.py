@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from gradledger.static.checked import Unknown
-from gradledger.static.lowering.roots import THE_SCRIPT
-from gradledger.static.project import BACKWARDS, Module
+from gradledger.static.lowering.root import THE_SCRIPT
+from gradledger.static.module import Module
+from gradledger.static.vocabulary import BACKWARDS
 
 WHY = "no step was followed that spends what it deposits"
 

@@ -17,8 +17,8 @@ from gradledger.ledger.findings import Finding
 from gradledger.ledger.page import Page
 from gradledger.ledger.places import Place
 from gradledger.rules.gl204_gradient_never_used import users
-from gradledger.static.interpreter import Facts, Path
 from gradledger.static.lowering.blocks import events_in
+from gradledger.static.paths import Facts, Path
 from gradledger.static.program import Program
 
 

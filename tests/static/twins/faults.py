@@ -86,6 +86,20 @@ TWINS = {
             optimizer.step()  # GL902
             optimizer.zero_grad()
         """,
+    "a counter tells that a batch has failed, whichever side it is compared on": """
+        for x, y in loader:
+            good = 0
+            try:
+                criterion(model(x), y).backward()
+                good += 1  # right only
+            except RuntimeError:
+                print("out of memory")
+            if 1 > good:  # right only
+                optimizer.zero_grad()  # right only
+                continue  # right only
+            optimizer.step()  # GL902
+            optimizer.zero_grad()
+        """,
     "a batch that has failed is done again from the start": """
         for x, y in loader:
             while True:

@@ -107,6 +107,17 @@ TWINS = {
                     pass  # wrong only
                 opt.step()
         """,
+    "what a comment says draws no other data": """
+        def main(batches):
+            for step in range(100):
+                x, y = next(batches)
+                optimizer.zero_grad()
+                for k in range(4):
+                    # Not next(batches): the same data, with other noise.
+                    x, y = next(batches)  # wrong only
+                    criterion(model(x + torch.rand_like(x)), y).backward()  # GL301
+                optimizer.step()
+        """,
     "gradients whose data is divided": """
         k = 4
 

@@ -15,11 +15,7 @@ from gradledger.static.fixing.clearing import clear_the_spent, move_the_clear
 from gradledger.static.fixing.fault import Cure
 from gradledger.static.fixing.graphs import keep_the_number
 from gradledger.static.fixing.ordering import clip_before_the_step, schedule_after_the_step
-from gradledger.static.fixing.scaling import (
-    unscale_first,
-    unscale_once,
-    update_after_the_step,
-)
+from gradledger.static.fixing.scaling import unscale_first, unscale_once, update_after_the_step
 from gradledger.static.fixing.weighing import divide_once
 
 CURES: Mapping[str, Cure] = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gradledger.static.fixing.edits import Edit, Edits
 from gradledger.static.fixing.script import Script, Statement
 
@@ -34,16 +36,22 @@ def without(script: Script, statement: Statement) -> Edits | None:
 
 def moved_before(script: Script, statement: Statement, to: Statement) -> Edits | None:
     """The statement moved in front of another one, with the comment on its line."""
-    code = _taken(script, statement, to)
-    added = None if code is None else before(script, to, code)
-    removed = without(script, statement)
-    return (*added, *removed) if added and removed else None
+    return _moved(script, statement, to, before)
 
 
 def moved_after(script: Script, statement: Statement, to: Statement) -> Edits | None:
     """The same, behind another one."""
+    return _moved(script, statement, to, after)
+
+
+def _moved(
+    script: Script,
+    statement: Statement,
+    to: Statement,
+    put: Callable[[Script, Statement, str], Edits | None],
+) -> Edits | None:
     code = _taken(script, statement, to)
-    added = None if code is None else after(script, to, code)
+    added = None if code is None else put(script, to, code)
     removed = without(script, statement)
     return (*added, *removed) if added and removed else None
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.effects import Reads
 from gradledger.static.lowering.joining import join
-from gradledger.static.lowering.names import Names, named_by
+from gradledger.static.lowering.members import Members, named_by
 from gradledger.static.lowering.sizes import shape_of
 from gradledger.static.lowering.values import (
     LAST_INDEX,
@@ -31,16 +31,10 @@ from gradledger.static.lowering.values import (
     kept_in,
     reach_of,
 )
-from gradledger.static.lowering.weights import (
-    added,
-    divided,
-    multiplied,
-    operator_of,
-    weight_of,
-)
+from gradledger.static.lowering.weights import added, divided, multiplied, operator_of, weight_of
 
 
-class Arithmetic(Names):
+class Arithmetic(Members):
     """Operators."""
 
     def used(self, node: ast.expr | None) -> Known:

@@ -9,13 +9,9 @@ from gradledger.ledger.events import Keep
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts
 from gradledger.static.lowering.by_hand import ByHand
-from gradledger.static.lowering.conditions import called_name
-from gradledger.static.lowering.effects import (
-    Edits,
-    Reads,
-    Renews,
-)
-from gradledger.static.lowering.expressions import named_by
+from gradledger.static.lowering.effects import Edits, Reads, Renews
+from gradledger.static.lowering.members import named_by
+from gradledger.static.lowering.spelling import called_name
 from gradledger.static.lowering.values import (
     NONE,
     PLAIN,

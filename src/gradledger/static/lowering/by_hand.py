@@ -5,13 +5,10 @@ from __future__ import annotations
 import ast
 
 from gradledger.ledger.values import replace
-from gradledger.static.lowering.conditions import called_name
-from gradledger.static.lowering.effects import (
-    Clears,
-    Edits,
-)
-from gradledger.static.lowering.expressions import named_by
+from gradledger.static.lowering.effects import Clears, Edits
 from gradledger.static.lowering.facts import OF_ONE_COPY
+from gradledger.static.lowering.members import named_by
+from gradledger.static.lowering.spelling import called_name
 from gradledger.static.lowering.targets import Targets
 from gradledger.static.lowering.values import (
     NONE,
@@ -33,11 +30,7 @@ class ByHand(Targets):
     """`p.grad = …`, `p.grad /= n`, `w -= lr * w.grad`, `p.requires_grad = …`."""
 
     def _set_gradient(self, target: ast.Attribute, value: Known, node: ast.stmt) -> None:
-        owner = self.eval(target.value)
-        if not isinstance(owner, Parameters):
-            key = owner.key if isinstance(owner, Thing) else ""
-            owner = Parameters(frozenset({key} if key else ()), leaf=True)
-        keys, optimizer, leaf = named_by(owner)
+        keys, optimizer, leaf = named_by(self._whose(target))
         if self.partly and isinstance(self.eval(target.value), Parameters):
             self.emit(Edits(self.at(node), keys, optimizer, leaf, "change"))
             return
@@ -53,6 +46,14 @@ class ByHand(Targets):
             self.doubted.add("GL101")  # a view of a buffer is cleared with that, out of sight
             self.emit(Edits(self.at(node), keys, optimizer, leaf, "assign"))
 
+    def _whose(self, gradient: ast.Attribute) -> Parameters:
+        """The parameters that a `.grad` belongs to."""
+        owner = self.eval(gradient.value)
+        if isinstance(owner, Parameters):
+            return owner
+        key = owner.key if isinstance(owner, Thing) else ""
+        return Parameters(frozenset({key} if key else ()), leaf=True)
+
     def _write_into(
         self, gradients: Gradients, target: ast.Subscript, value: Known, node: ast.stmt
     ) -> None:
@@ -66,11 +67,8 @@ class ByHand(Targets):
 
     def _edit_gradient(self, node: ast.AugAssign) -> None:
         assert isinstance(node.target, ast.Attribute)
-        owner = self.eval(node.target.value)
+        owner = self._whose(node.target)
         value = self.eval(node.value)
-        if not isinstance(owner, Parameters):
-            key = owner.key if isinstance(owner, Thing) else ""
-            owner = Parameters(frozenset({key} if key else ()), leaf=True)
         factor = None
         if isinstance(value, Constant) and isinstance(value.value, int | float) and value.value:
             factor = {"*": value.value, "/": 1 / value.value}.get(operator_of(node))

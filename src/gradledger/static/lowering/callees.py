@@ -9,7 +9,9 @@ from gradledger.ledger.values import replace
 from gradledger.static.lowering.expressions import Expressions
 from gradledger.static.lowering.knowledge import Callee
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Imported, Known, Thing
-from gradledger.static.project import (
+from gradledger.static.module import Function, Module
+from gradledger.static.patterns import Pattern
+from gradledger.static.vocabulary import (
     BACKWARDS,
     CUTS,
     DEPOSITS,
@@ -17,12 +19,14 @@ from gradledger.static.project import (
     DOES,
     NO_GRADIENTS,
     OPTIMIZES,
-    SMALL,
     SPENDS,
-    SUPER_CALLS,
     TOUCHES,
-    Module,
 )
+
+SMALL = 16
+"""Lines of a function that is worth a look for no other reason."""
+
+SUPER_CALLS = Pattern(r"super\([^)]*\)\.(\w+)\(")
 
 
 class Callees(Expressions):
@@ -187,7 +191,7 @@ class Callees(Expressions):
         """A method that makes deposits, else the one that makes the object."""
         for owner in self.lineage(cls):
             for statement in owner.node.body:
-                function = isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef)
+                function = isinstance(statement, Function)
                 if function and owner.module.says(DOES, statement):
                     return self.method(cls, statement.name)  # type: ignore[attr-defined]
         return self.method(cls, "__init__")

@@ -1,4 +1,4 @@
-"""Branches, exits and `try`: the ways through a function."""
+"""Branches and exits: the ways through a function."""
 
 from __future__ import annotations
 
@@ -6,29 +6,16 @@ import ast
 import re
 from collections.abc import Callable
 
-from gradledger.ledger.events import Fault, Schedule
+from gradledger.ledger.events import Schedule
 from gradledger.static.lowering.asking import Ask, Both, Condition, counts_rounds
 from gradledger.static.lowering.assignments import Assignments
-from gradledger.static.lowering.blocks import (
-    acts,
-    branch,
-    does,
-    events_in,
-    holds,
-    sequence,
-    without,
-)
-from gradledger.static.lowering.conditions import called_name
-from gradledger.static.lowering.effects import (
-    Deposits,
-    Excuses,
-    Spends,
-)
-from gradledger.static.lowering.joining import joined
+from gradledger.static.lowering.blocks import acts, branch, events_in, holds, sequence, without
+from gradledger.static.lowering.effects import Excuses, Spends
+from gradledger.static.lowering.spelling import called_name, last_name
 from gradledger.static.lowering.values import NONE, Count, FunctionDef, Known, Scaler, Thing
 from gradledger.static.patterns import Pattern
-from gradledger.static.program import Leave, Program, Try
-from gradledger.static.project import DEPOSITS, DOES, STEPS
+from gradledger.static.program import Leave, Program
+from gradledger.static.vocabulary import DEPOSITS, DOES, STEPS
 
 GUARD = Pattern(
     r"isfinite|isnan|isinf|nan\b|\binf\b|norm|overflow|skip|bad|invalid|anomal|outlier|explod|thresh|valid",
@@ -75,10 +62,7 @@ class Choices(Assignments):
             case _:
                 return False
         module = self.scope.module
-        if not module.says(CLEARS, node):
-            return False
-        said = re.findall(rf"\b{flag} = *(True|False|[^=\n]*==)", module.source)
-        return len(said) > 1
+        return module.says(CLEARS, node) and _sets_more_than_once(flag, module.tree)
 
     def _skips_a_beginning(self, node: ast.If) -> bool:
         """`if done < start: continue` ahead of all else: as if these rounds were not there."""
@@ -233,82 +217,6 @@ class Choices(Assignments):
         """`continue`."""
         self.out.append(Leave("continue"))
 
-    def trying(self, node: ast.Try) -> None:
-        """`try`: it may break off anywhere."""
-        if not node.handlers:
-            self.run(node.body)
-            self.run(node.orelse)
-            self.run(node.finalbody)
-            return
-        before = dict(self.store)
-
-        def attempt() -> None:
-            self.run(node.body)
-            self.run(node.orelse)
-
-        def recover() -> None:
-            self.store = joined(self.store, before)
-            if any(CLEARS.search(self.scope.module.text(h)) for h in node.handlers):
-                self.excuse(node)
-            self._handlers(node.handlers)
-
-        body = self.block(attempt)
-        after = self.store
-        handler = self.block(recover)
-        self.store = joined(after, self.store)
-        torn = holds(body, Deposits) and not self._answers(node)
-        fault = Fault(self.at(node.handlers[0])) if torn else None
-        if acts(body) or acts(handler) or does(body) or does(handler):
-            self.out.append(Try(body, handler, fault))
-        self.run(node.finalbody)
-
-    def _answers(self, node: ast.Try) -> bool:
-        """Does somebody learn that it was broken off, or is it done again from the start?"""
-        if any(map(_says_how_it_went, node.handlers)) or _sets_a_flag(node.body[-1]):
-            return True
-        if self._counts_what_went_well(node.body[-1]):
-            return True
-        if any(CLEARS.search(self.scope.module.text(s)) for s in node.finalbody):
-            return True
-        around = self.scope.node or self.scope.module.tree
-        again = [
-            loop
-            for loop in ast.walk(around)
-            if isinstance(loop, ast.While) and any(inner is node for inner in ast.walk(loop))
-        ]
-        if not again or not CLEARS.search(self.scope.module.text(again[-1])):
-            return False
-        return not self._goes_on_to_a_step(node, again[-1])
-
-    def _goes_on_to_a_step(self, node: ast.Try, loop: ast.While) -> bool:
-        """Does a step follow in the same round, ahead of any clear and any way out?"""
-        for body in (getattr(inner, "body", None) for inner in ast.walk(loop)):
-            if not isinstance(body, list) or node not in body:
-                continue
-            for statement in body[body.index(node) + 1 :]:
-                text = self.scope.module.text(statement)
-                if isinstance(statement, ast.Expr) and STEPS.search(text):
-                    return True
-                if CLEARS.search(text) or not isinstance(statement, ast.Expr | ast.Assign):
-                    return False
-        return False
-
-    def _counts_what_went_well(self, last: ast.stmt) -> bool:
-        """`good += 1`, and somewhere `if good < size`?"""
-        match last:
-            case ast.AugAssign(target=ast.Name(id=name), value=ast.Constant()):
-                return re.search(rf"\bif {name} *[<>=!]", self.scope.module.source) is not None
-        return False
-
-    def _handlers(self, handlers: list[ast.ExceptHandler]) -> None:
-        if len(handlers) == 1:
-            self.run(handlers[0].body)
-            return
-        then, orelse = self.both(
-            lambda: self.run(handlers[0].body), lambda: self._handlers(handlers[1:])
-        )
-        self.out.append(branch(then, orelse, None))
-
 
 def chosen(asked: Condition, then: Program, orelse: Program) -> Program:
     """The program that asks, and goes one of two ways."""
@@ -326,14 +234,23 @@ def chosen(asked: Condition, then: Program, orelse: Program) -> Program:
     return chosen(first, then, chosen(others, then, orelse))
 
 
-def _says_how_it_went(handler: ast.ExceptHandler) -> bool:
-    """`except …: failed = True`, or `return False`."""
-    return any(isinstance(s, ast.Return) or _sets_a_flag(s) for s in ast.walk(handler))
+def _sets_more_than_once(flag: str, tree: ast.AST) -> bool:
+    """`spent = True`, and somewhere else `spent = i % n == 0`?"""
+    said = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and any(last_name(t) == flag for t in node.targets)
+    ]
+    return sum(map(_is_an_answer, said)) > 1
 
 
-def _sets_a_flag(statement: ast.AST) -> bool:
-    value = statement.value if isinstance(statement, ast.Assign) else None
-    return isinstance(value, ast.Constant | ast.Name)
+def _is_an_answer(value: ast.expr) -> bool:
+    """Yes, no, or whether two things are equal?"""
+    return any(
+        (isinstance(inner, ast.Constant) and isinstance(inner.value, bool) and inner is value)
+        or (isinstance(inner, ast.Compare) and isinstance(inner.ops[0], ast.Eq))
+        for inner in ast.walk(value)
+    )
 
 
 def _compares_numbers(test: ast.expr) -> bool:

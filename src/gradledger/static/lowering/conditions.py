@@ -5,14 +5,8 @@ from __future__ import annotations
 import ast
 
 from gradledger.static.lowering import rounds
-from gradledger.static.lowering.asking import (
-    UNNAMED,
-    Ask,
-    Condition,
-    both,
-    counts_rounds,
-    negated,
-)
+from gradledger.static.lowering.asking import UNNAMED, Ask, Condition, both, counts_rounds, negated
+from gradledger.static.lowering.spelling import last_name
 from gradledger.static.lowering.values import (
     NONE,
     ClassDef,
@@ -252,8 +246,7 @@ def _constants(a: object, op: ast.cmpop, b: object, positive: bool) -> Condition
 
 def _counts_a_window(node: ast.expr) -> bool:
     """`grad_accum_count`, `args.accumulation_steps`: the micro-batches of a window."""
-    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-    return "accum" in name.lower()
+    return "accum" in last_name(node).lower()
 
 
 def _changing(test: ast.Call) -> bool:
@@ -261,14 +254,6 @@ def _changing(test: ast.Call) -> bool:
 
 
 _OPPOSITES = {"NotEq": "Eq", "IsNot": "Is", "NotIn": "In"}
-
-
-def called_name(node: ast.expr) -> str:
-    """The last name of what is called: `no_grad` of `torch.no_grad()`."""
-    func = node.func if isinstance(node, ast.Call) else node
-    if isinstance(func, ast.Call):
-        return called_name(func)
-    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
 
 
 def _ends_a_window(asked: Condition) -> bool:

@@ -4,26 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradledger.ledger.events import (
-    Event,
-)
+from gradledger.ledger.events import Event
 from gradledger.static.lowering.blocks import acts, conditions_in, events_in, holds, pieces
-from gradledger.static.lowering.effects import (
-    Clears,
-    Deposits,
-    HandsOver,
-    Spends,
-)
+from gradledger.static.lowering.effects import Clears, Deposits, HandsOver, Spends
 from gradledger.static.lowering.rounds import of_rounds, window_of
-from gradledger.static.program import (
-    Branch,
-    Do,
-    Forget,
-    Loop,
-    Program,
-    Sequence,
-    Tick,
-)
+from gradledger.static.program import Branch, Do, Forget, Loop, Program, Sequence, Tick
 
 
 def thrown_away(program: Program) -> set[int]:

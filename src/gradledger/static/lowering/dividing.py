@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from gradledger.static.patterns import Pattern
+from gradledger.static.vocabulary import WINDOW
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gradledger.static.project import Module
-
-WINDOW = Pattern(r"accum|grad_acc|acc_step|micro|ga_steps", re.IGNORECASE)
-"""Names for the number of micro-batches in a window."""
+    from gradledger.static.module import Module
 
 
 def dividing(tree: ast.Module) -> frozenset[str]:

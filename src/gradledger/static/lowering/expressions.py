@@ -7,11 +7,12 @@ import ast
 from gradledger.ledger.events import Release
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts
-from gradledger.static.lowering.arithmetic import Arithmetic, is_plain_number
+from gradledger.static.lowering.arithmetic import Arithmetic
 from gradledger.static.lowering.blocks import acts
 from gradledger.static.lowering.joining import join
-from gradledger.static.lowering.names import LABELLED, named_by
+from gradledger.static.lowering.members import LABELLED
 from gradledger.static.lowering.sizes import sliced
+from gradledger.static.lowering.spelling import last_name
 from gradledger.static.lowering.values import (
     PLAIN,
     UNKNOWN,
@@ -28,7 +29,7 @@ from gradledger.static.lowering.values import (
 )
 from gradledger.static.lowering.weights import MEAN
 from gradledger.static.program import Loop
-from gradledger.static.project import CUTS_IN_PLACE
+from gradledger.static.vocabulary import CUTS_IN_PLACE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -260,9 +261,4 @@ def _gives_places(node: ast.expr) -> bool:
     """`scores.topk(5)`: what it has found comes first, and where comes second."""
     if not isinstance(node, ast.Call):
         return False
-    func = node.func
-    name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-    return name in facts.WITH_INDICES
-
-
-__all__ = ["LABELLED", "Expressions", "is_plain_number", "named_by"]
+    return last_name(node.func) in facts.WITH_INDICES

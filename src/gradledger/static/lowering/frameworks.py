@@ -10,10 +10,9 @@ from gradledger.ledger.events import Update, Weight
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts
 from gradledger.static.lowering.blocks import acts
-from gradledger.static.lowering.dividing import WINDOW
 from gradledger.static.lowering.effects import Clips, Deposits, Unscales
 from gradledger.static.lowering.inlining import Arguments
-from gradledger.static.lowering.state import LoopState
+from gradledger.static.lowering.scopes import LoopState
 from gradledger.static.lowering.statements import Statements
 from gradledger.static.lowering.values import (
     PLAIN,
@@ -28,6 +27,7 @@ from gradledger.static.lowering.values import (
     optimizers_in,
 )
 from gradledger.static.program import Loop, Tick
+from gradledger.static.vocabulary import WINDOW
 
 APEX = "amp"
 """The scaler that apex keeps to itself."""

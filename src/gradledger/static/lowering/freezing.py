@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Collection
 
+from gradledger.static.module import Function, Module
 from gradledger.static.patterns import Pattern
-from gradledger.static.project import Module
 
 FREEZES = Pattern(
     r"\.requires_grad(?:_\(|\s*=(?!=))\s*(?!True)\w|[\"']requires_grad[\"']\s*,\s*(?!True)\w"
@@ -21,7 +21,7 @@ def freezes(module: Module, root: ast.AST, inlined: Collection[int]) -> bool:
     left = {
         name: module.text(part)
         for name, part in module.definitions.items()
-        if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        if isinstance(part, Function | ast.ClassDef)
         if not any(inner is root or id(inner) in inlined for inner in (part, *part.body))
     }
     said = module.source

@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from gradledger.ledger.events import Batch, EpochEnd, Keep, Schedule
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
-from gradledger.static.lowering.blocks import (
-    IDLE,
-    acts,
-    conditions_in,
-    holds,
-    sequence,
-)
+from gradledger.static.lowering.blocks import IDLE, acts, conditions_in, holds, sequence
 from gradledger.static.lowering.callees import goes_on_for_ever
-from gradledger.static.lowering.conditions import (
-    called_name,
-)
-from gradledger.static.lowering.dividing import dividing
-from gradledger.static.lowering.effects import (
-    Deposits,
-)
+from gradledger.static.lowering.effects import Deposits
 from gradledger.static.lowering.joining import joined
+from gradledger.static.lowering.loop_shapes import (
+    PASSING_ON,
+    draws_data,
+    fails_in_time,
+    is_enough,
+    is_range,
+    is_set_back,
+    sets,
+    stops_behind_a_step,
+)
 from gradledger.static.lowering.managers import Managers
 from gradledger.static.lowering.rounds import is_own, size_of
 from gradledger.static.lowering.rounds import ran_out as end_of
-from gradledger.static.lowering.state import LoopState
+from gradledger.static.lowering.scopes import LoopState
+from gradledger.static.lowering.spelling import called_name
 from gradledger.static.lowering.values import (
     NO_PLACES,
     Constant,
@@ -42,14 +40,9 @@ from gradledger.static.lowering.values import (
 )
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import Do, Forget, Loop, Program, Tick
-from gradledger.static.project import CUTS
-
-PASSING_ON = frozenset(["tqdm", "enumerate", "iter", "track", "progress_bar"])
-"""They give what they are given, one by one, as long as there is more."""
+from gradledger.static.vocabulary import CUTS
 
 COUNTS = Pattern(r"\+=\s*1\b")
-
-DRAWS = Pattern(r"\bnext\(\s*(\w*)|\w*(?:batch|sample|get_data)\w*\(", re.IGNORECASE)
 
 
 class Rounds(Managers):
@@ -68,7 +61,7 @@ class Rounds(Managers):
         self._scope_count += 1
         id = f"loop {node.lineno}#{self._scope_count}"
         nested = bool(self.loops)
-        draws = data or not nested or _draws(self.scope.module.text(node))
+        draws = data or not nested or draws_data(node)
         outer, self.fresh = self.fresh, frozenset() if draws else self._given()
         self.count_comparison()
         before, frozen = dict(self.store), self.frozen
@@ -107,9 +100,9 @@ class Rounds(Managers):
 
     def _is_endless(self, node: ast.For | ast.AsyncFor | ast.While) -> bool:
         """Is it left by a `break` or a `return` alone, as `for batch in cycle(loader)` is?"""
-        if isinstance(node, ast.While) or _stops_behind_a_step(node) or _fails_in_time(node):
+        if isinstance(node, ast.While) or stops_behind_a_step(node) or fails_in_time(node):
             return True
-        if not self.loops and any(map(_is_enough, ast.walk(node))):
+        if not self.loops and any(map(is_enough, ast.walk(node))):
             return True
         source = node.iter
         while isinstance(source, ast.Call) and called_name(source) in PASSING_ON and source.args:
@@ -168,7 +161,7 @@ class Rounds(Managers):
                 value = self.eval(inner.target)
                 if isinstance(value, Constant) and isinstance(value.value, int):
                     direct = inner is statement
-                    if direct and isinstance(inner.target, ast.Name) and _sets(inner.target, node):
+                    if direct and isinstance(inner.target, ast.Name) and sets(inner.target, node):
                         loop.set_back[self.full_name(inner.target.id)] = value.value
                     self.rebind(inner.target, Count(loop.id if direct else "", value.value))
                 elif isinstance(value, Thing) and not value.reach:
@@ -215,7 +208,7 @@ class Rounds(Managers):
             # What is made anew, and not of what it was, has no graph but its own.
             if at not in new.carried or any(map(self._cuts_graphs, new.reach)):
                 continue
-            if not _is_set_back(full.rpartition(":")[2], node):
+            if not is_set_back(full.rpartition(":")[2], node):
                 self.emit(Keep(at, "state", walked=True))
 
     def _cuts_graphs(self, key: str) -> bool:
@@ -229,6 +222,8 @@ class Rounds(Managers):
         module = self.scope.module
         known = self.known.dividing.get(id(module))
         if known is None:
+            from gradledger.static.lowering.dividing import dividing
+
             known = self.known.dividing[id(module)] = dividing(module.tree)
         size = size_of(window)
         return size in known | self.varying or any(
@@ -263,79 +258,3 @@ class Rounds(Managers):
         whole = sequence([*start, body])
         self.out.append(Loop(whole, at_least, loop.last, loop.first, ran_out))
         self.out += own
-
-
-def _draws(text: str) -> bool:
-    """Does the code go on to other data? Not by the first piece of what it has just begun."""
-    return any(
-        not (drawn[1] and re.search(rf"\b{drawn[1]} *= *iter\(", text[: drawn.start()]))
-        for drawn in DRAWS.finditer(text)
-    )
-
-
-def _sets(counter: ast.Name, loop: ast.AST) -> bool:
-    """Is it set to a number in the loop: `pending = 0`?"""
-    return any(
-        isinstance(inner, ast.Assign)
-        and isinstance(inner.value, ast.Constant)
-        and any(isinstance(t, ast.Name) and t.id == counter.id for t in inner.targets)
-        for inner in ast.walk(loop)
-    )
-
-
-def _is_enough(node: ast.AST) -> bool:
-    """`if steps >= most: break`: the data is not what ends the loop."""
-    match node:
-        case ast.If(test=ast.Compare(ops=[ast.GtE() | ast.Gt()]), body=[*_, ast.Break()]):
-            return True
-    return False
-
-
-def _fails_in_time(loop: ast.For | ast.AsyncFor) -> bool:
-    """`if i == 5: raise …`: the data is never seen to its end."""
-    return any(
-        isinstance(statement, ast.If)
-        and isinstance(statement.test, ast.Compare)
-        and isinstance(statement.test.comparators[0], ast.Constant)
-        and isinstance(statement.body[-1], ast.Raise)
-        for statement in loop.body
-    )
-
-
-def _stops_behind_a_step(loop: ast.For | ast.AsyncFor) -> bool:
-    """`if i + 1 > len(batches) - n: break` next to the step: no window is begun that has no end."""
-    return any(
-        isinstance(around, ast.If)
-        and any(_is_enough(inner) and "len(" in ast.unparse(inner) for inner in around.body)
-        and ".step(" in ast.unparse(around)
-        for around in ast.walk(loop)
-    )
-
-
-def _is_set_back(name: str, loop: ast.AST) -> bool:
-    """`loss = 0` in the loop: what was walked is left behind there."""
-    return any(
-        isinstance(value, ast.Constant) and ast.unparse(target) == name
-        for inner in ast.walk(loop)
-        if isinstance(inner, ast.Assign)
-        for targets in inner.targets
-        for target, value in _pairs(targets, inner.value)
-    )
-
-
-def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """`a, b = 0, 1`: each with its own."""
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-        yield from zip(target.elts, value.elts, strict=False)
-    else:
-        yield target, value
-
-
-def is_range(node: ast.expr) -> bool:
-    """Does a loop over it count numbers, and go through no data?"""
-    if not isinstance(node, ast.Call):
-        return False
-    name = called_name(node)
-    if name in ("tqdm", "enumerate", "track", "progress_bar") and node.args:
-        return is_range(node.args[0])
-    return name in ("range", "trange", "count")

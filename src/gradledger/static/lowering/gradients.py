@@ -8,17 +8,11 @@ import re
 from gradledger.ledger.events import Keep
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts
-from gradledger.static.lowering.effects import (
-    Clears,
-    Clips,
-    Edits,
-    Excuses,
-    Reads,
-    Spends,
-)
-from gradledger.static.lowering.expressions import named_by
+from gradledger.static.lowering.effects import Clears, Clips, Edits, Excuses, Reads, Spends
 from gradledger.static.lowering.facts import OF_ONE_COPY
 from gradledger.static.lowering.inlining import Arguments
+from gradledger.static.lowering.members import named_by
+from gradledger.static.lowering.spelling import last_name
 from gradledger.static.lowering.stepping import Stepping
 from gradledger.static.lowering.values import (
     NO_KEYS,
@@ -232,7 +226,7 @@ class GradientCalls(Stepping):
             return NO_PLACES  # a part of it was detached
         if self.is_of_this_batch(target):
             return NO_PLACES
-        holder = target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")
+        holder = last_name(target)
         if holder and f"{holder}.pop" in self.scope.module.source:
             return NO_PLACES  # what is put into it is taken out again
         at = self.at(node)

@@ -7,7 +7,7 @@ import ast
 from gradledger.ledger.tuples import NamedTuple
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.blocks import acts, events_in, holds
-from gradledger.static.lowering.callees import cuts, has_no_graph, length_of
+from gradledger.static.lowering.callees import SMALL, cuts, has_no_graph, length_of
 from gradledger.static.lowering.effects import (
     Clears,
     Deposits,
@@ -17,9 +17,10 @@ from gradledger.static.lowering.effects import (
     Resumes,
     Spends,
 )
+from gradledger.static.lowering.effort import DEEPEST
 from gradledger.static.lowering.joining import join
 from gradledger.static.lowering.looking import Looking
-from gradledger.static.lowering.state import DEEPEST, Scope
+from gradledger.static.lowering.scopes import Scope
 from gradledger.static.lowering.values import (
     NO_KEYS,
     NONE,
@@ -36,9 +37,10 @@ from gradledger.static.lowering.values import (
     reach_of,
     within,
 )
+from gradledger.static.module import ATTRIBUTES
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import Call, Program
-from gradledger.static.project import ATTRIBUTES, CUTS_IN_PLACE, DOES, HOOKS, SMALL
+from gradledger.static.vocabulary import CUTS_IN_PLACE, DOES, HOOKS
 
 _NUMBER = Pattern(r"#(\d+)")
 

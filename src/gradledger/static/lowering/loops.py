@@ -6,17 +6,14 @@ import ast
 import re
 
 from gradledger.ledger.values import replace
-from gradledger.static.lowering.blocks import (
-    acts,
-)
-from gradledger.static.lowering.conditions import (
-    called_name,
-)
+from gradledger.static.lowering.blocks import acts
+from gradledger.static.lowering.effort import LETTERS_IN_A_STEP
 from gradledger.static.lowering.expressions import cuts_each
 from gradledger.static.lowering.facts import ITERATION_WRAPPERS
-from gradledger.static.lowering.going_round import Rounds, is_range
-from gradledger.static.lowering.slices import cuts_slices, may_be_whole
-from gradledger.static.lowering.state import LETTERS_IN_A_STEP, LoopState
+from gradledger.static.lowering.going_round import Rounds
+from gradledger.static.lowering.loop_shapes import is_range
+from gradledger.static.lowering.scopes import LoopState
+from gradledger.static.lowering.spelling import called_name
 from gradledger.static.lowering.values import (
     PLAIN,
     UNKNOWN,
@@ -31,7 +28,7 @@ from gradledger.static.lowering.values import (
 )
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import Branch, Call, Leave, Program, Try
-from gradledger.static.project import CUTS_IN_PLACE, DEPOSITS, STEPS
+from gradledger.static.vocabulary import CUTS_IN_PLACE, DEPOSITS, STEPS
 
 PIECES = frozenset(["chunk", "split", "tensor_split"])
 """Who cuts a batch into pieces has two or more."""
@@ -78,6 +75,8 @@ class Loops(Rounds):
         at_least = self._at_least(node)
         data = not (is_range(node.iter) or _is_spelled_out(node.iter))
         if not data and self._slices_a_window(node):
+            from gradledger.static.lowering.slices import may_be_whole
+
             data = True
             if not may_be_whole(node, self.scope.module.tree):
                 at_least = 2
@@ -91,7 +90,11 @@ class Loops(Rounds):
     def _slices_a_window(self, node: ast.For | ast.AsyncFor) -> bool:
         """Does it deposit for each slice of a batch, and leave the step to what follows it?"""
         says = self.scope.module.says
-        return says(DEPOSITS, node) and not says(STEPS, node) and cuts_slices(node)
+        if not says(DEPOSITS, node) or says(STEPS, node):
+            return False
+        from gradledger.static.lowering.slices import cuts_slices
+
+        return cuts_slices(node)
 
     def _indexed(self, iterable: ast.expr) -> Known | None:
         """What `range(len(x))` counts the items of."""

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from gradledger.ledger.tuples import NamedTuple
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts
-from gradledger.static.lowering.choices import Choices
-from gradledger.static.lowering.conditions import called_name
-from gradledger.static.lowering.holding_back import round_backwards_alone
 from gradledger.static.lowering.inlining import Arguments
+from gradledger.static.lowering.spelling import called_name
+from gradledger.static.lowering.trying import Trying
 from gradledger.static.lowering.values import (
     NONE,
     UNKNOWN,
@@ -35,7 +34,7 @@ class Halves(NamedTuple):
     rest: list[ast.stmt]
 
 
-class Managers(Choices):
+class Managers(Trying):
     """Managers of torch, of frameworks, and of the project itself."""
 
     def managing(self, node: ast.With | ast.AsyncWith) -> None:
@@ -56,6 +55,8 @@ class Managers(Choices):
 
     def _holds_back_too_late(self, node: ast.With | ast.AsyncWith) -> bool:
         """Is it `no_sync()` under some condition, where the forward has been?"""
+        from gradledger.static.lowering.holding_back import round_backwards_alone
+
         return round_backwards_alone(self.scope.node or self.scope.module.tree, node)
 
     def _enter_manager(self, item: ast.withitem, after: list[Callable[[], None]]) -> None:

@@ -1,38 +1,24 @@
-"""What names stand for: variables, definitions, imports, and the members of objects."""
+"""What names stand for: variables, definitions and imports."""
 
 from __future__ import annotations
 
 import ast
 import builtins
 
-from gradledger.ledger.events import UNKNOWN_WEIGHT
-from gradledger.ledger.values import replace
-from gradledger.static.lowering.effects import Reads
-from gradledger.static.lowering.facts import PLAIN_ATTRIBUTES
 from gradledger.static.lowering.knowledge import Knowledge
-from gradledger.static.lowering.state import State
+from gradledger.static.lowering.naming import Naming
+from gradledger.static.lowering.scopes import Scope
 from gradledger.static.lowering.values import (
-    NO_KEYS,
-    PLAIN,
-    UNKNOWN,
     ClassDef,
     Constant,
     External,
     FunctionDef,
-    Gradients,
     Imported,
-    Keys,
     Known,
-    Optimizer,
-    Parameters,
     Thing,
-    is_plain,
 )
-from gradledger.static.lowering.weights import (
-    MEAN,
-)
+from gradledger.static.module import Import, Module
 from gradledger.static.packages import OUTSIDE
-from gradledger.static.project import Import, Module
 
 CONVENTIONS = {
     "torch": "torch",
@@ -47,11 +33,9 @@ CONVENTIONS = {
 
 BUILTINS = frozenset(dir(builtins))
 
-LABELLED = "a model called with labels"
 
-
-class Names(State):
-    """Names and members."""
+class Names(Naming):
+    """Names, and where they are defined."""
 
     known: Knowledge
 
@@ -143,8 +127,6 @@ class Names(State):
             return ""
         id = f"{module.path}:"
         if id not in self.scopes:
-            from gradledger.static.lowering.state import Scope
-
             self.scopes[id] = Scope(id, module)
         return id
 
@@ -172,176 +154,10 @@ class Names(State):
         module = self.project.imported(by, inside, wanted.level)
         return External(dotted) if module is None else Imported(module.path, module)
 
-    def attribute(self, node: ast.Attribute) -> Known:
-        """The value of an attribute."""
-        return self.member(self.eval(node.value), node.attr, node)
-
-    def member(self, base: Known, name: str, node: ast.AST) -> Known:
-        """What an object has by this name."""
-        match base:
-            case External(dotted):
-                return External(f"{dotted}.{name}")
-            case Imported():
-                return self._of_module(base, name)
-            case Thing():
-                return self._of_thing(base, name, node)
-            case Optimizer():
-                if name == "param_groups":
-                    return Parameters(base.keys or NO_KEYS, frozenset({base.name}))
-                self._lend(name)
-                return base if name in ("optimizer", "optim", "_optimizer") else UNKNOWN
-            case Parameters():
-                if name == "grad":
-                    return Gradients(base)
-                if name.startswith("grad_sample"):
-                    self.emit(Reads(self.at(node), *named_by(base)))
-                    return PLAIN
-                return base if name in ("data", "params") else PLAIN
-            case Gradients():
-                return base if name == "data" else PLAIN
-            case FunctionDef() | ClassDef():
-                return self._of_class(base, name) if isinstance(base, ClassDef) else UNKNOWN
-            case _:
-                return PLAIN if is_plain(base) else UNKNOWN
-
-    def _of_module(self, module: Imported, name: str) -> Known:
-        value = self.load(f"{self.module_scope(module.module)}{name}")
-        if value is None:
-            value = self.defined(module.module, name)
-        if value is None:
-            inner = self.project.submodule(module.module, name)
-            if inner is not None:
-                return Imported(inner.path, inner)
-        return External(f"{module.path}.{name}") if value is None else value
-
-    def _of_thing(self, thing: Thing, name: str, node: ast.AST) -> Known:
-        if name == "grad":
-            keys = frozenset({thing.key} if thing.key else thing.reach)
-            return Gradients(Parameters(keys, leaf=True))
-        if name.startswith("grad_sample"):
-            self.emit(Reads(self.at(node), frozenset({thing.key} if thing.key else thing.reach)))
-            return PLAIN
-        self._lend(name)
-        if thing.key:
-            value = self.load(f"{thing.key}.{name}")
-            if value is not None:
-                return value
-        if name == "data" and (thing.leaf or not thing.reach) and thing.key:
-            return replace(thing, plain=True)
-        if name in PLAIN_ATTRIBUTES or (thing.plain and not thing.key):
-            return PLAIN
-        if name == "module":
-            return thing
-        if thing.cls is not None:
-            method = self.method(thing.cls, name)
-            if method is not None:
-                bound = replace(method, bound=thing)
-                return self.property_of(bound, thing, name) if is_property(method.node) else bound
-        key = f"{thing.key}.{name}" if thing.key else ""
-        return Thing(
-            key,
-            thing.reach,
-            thing.plain,
-            # What transformers' models call the loss is a mean over the batch.
-            MEAN if name == "loss" and thing.built == LABELLED else UNKNOWN_WEIGHT,
-            sure=thing.sure,
-            carried=thing.carried,
-            local=thing.local,
-            depth=thing.depth,
-            maybe=thing.maybe,
-            passes=thing.passes,
-        )
-
-    def _lend(self, name: str) -> None:
-        """`zero = optimizer.zero_grad`: whoever has it clears, under another name."""
-        if name == "zero_grad":
-            self.doubted.add("GL101")
-
-    def property_of(self, method: FunctionDef, thing: Thing, name: str) -> Known:
-        """The value of a property."""
-        raise NotImplementedError
-
-    def _of_class(self, cls: ClassDef, name: str) -> Known:
-        for owner in self.lineage(cls):
-            for statement in owner.node.body:
-                match statement:
-                    case ast.Assign([ast.Name(id=known)], value) if known == name:
-                        given = _default(value)
-                    case ast.AnnAssign(ast.Name(id=known), _, ast.expr() as value) if known == name:
-                        given = _default(value)
-                    case _:
-                        continue
-                if isinstance(given, ast.Constant):
-                    return Constant.of(given.value)
-        return self.method(cls, name) or Thing(f"{cls.node.name}.{name}")
-
-    def method(
-        self, cls: ClassDef, name: str, *, after: ClassDef | None = None
-    ) -> FunctionDef | None:
-        """The method that an object of the class has: its own or a base's."""
-        for owner in self.lineage(cls):
-            if after is not None:
-                if owner == after:
-                    after = None
-                continue
-            found = owner.module.methods(owner.node).get(name)
-            if found is not None:
-                scope = self.module_scope(owner.module)
-                return FunctionDef(found, owner.module, scope, None, owner)
-        return None
-
-    def attributes(self, cls: ClassDef) -> set[str]:
-        """The names of what the class's own code gives to its objects."""
-        found: set[str] = set()
-        for owner in self.lineage(cls):
-            found |= owner.module.attributes(owner.node)
-        return found
-
-    def lineage(self, cls: ClassDef, depth: int = 0) -> list[ClassDef]:
-        """The class and its bases that are code of the project, nearest first."""
-        known = self.known.lineages.get(id(cls.node))
-        if known is not None:
-            return known
-        found = [cls]
-        if depth < 8:
-            for base in cls.node.bases:
-                value = self.in_module(cls.module, base)
-                if isinstance(value, ClassDef) and value not in found:
-                    found += [c for c in self.lineage(value, depth + 1) if c not in found]
-        if not depth:
-            self.known.lineages[id(cls.node)] = found
-        return found
-
-    def bases_outside(self, cls: ClassDef) -> list[str]:
-        """The dotted names of base classes that are no code of the project."""
-        known = self.known.bases_outside.get(id(cls.node))
-        if known is not None:
-            return known
-        found = self.known.bases_outside[id(cls.node)] = []
-        for owner in self.lineage(cls):
-            for base in owner.node.bases:
-                value = self.in_module(owner.module, base)
-                if isinstance(value, External):
-                    found.append(value.dotted)
-                elif not isinstance(value, ClassDef):
-                    found.append(ast.unparse(base))
-        return found
-
     def in_module(self, module: Module, node: ast.expr) -> Known:
         """The value of an expression at the top level of a module."""
         with self.inside(self.scopes[self.module_scope(module)]):
             return self.eval(node)
-
-
-def is_property(node: ast.AST) -> bool:
-    """Is this the getter of a property?"""
-    for decorator in getattr(node, "decorator_list", ()):
-        name = (
-            decorator.attr if isinstance(decorator, ast.Attribute) else getattr(decorator, "id", "")
-        )
-        if name.endswith("property"):
-            return True
-    return False
 
 
 def _declared_elsewhere(node: ast.AST | None) -> set[str]:
@@ -350,18 +166,3 @@ def _declared_elsewhere(node: ast.AST | None) -> set[str]:
     if not isinstance(body, list):
         return set()
     return {n for s in body if isinstance(s, ast.Global) for n in s.names}
-
-
-def named_by(parameters: Parameters) -> tuple[Keys, str, bool]:
-    """Keys, or the optimizer whose parameters these are; and whether they are single tensors."""
-    if parameters.of and not parameters.keys:
-        return NO_KEYS, min(parameters.of), False
-    return parameters.keys, "", parameters.leaf
-
-
-def _default(value: ast.expr) -> ast.expr:
-    """Of `field(default=1)`, the 1."""
-    match value:
-        case ast.Call(func=ast.Name(id="field") | ast.Attribute(attr="field"), keywords=given):
-            return next((each.value for each in given if each.arg == "default"), value)
-    return value

@@ -9,10 +9,7 @@ from gradledger.ledger.events import UNKNOWN_WEIGHT, Weight
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts, sizes
 from gradledger.static.lowering.callees import cuts
-from gradledger.static.lowering.dividing import counts_updates
-from gradledger.static.lowering.effects import (
-    Reads,
-)
+from gradledger.static.lowering.effects import Reads
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.tensors import TensorCalls
 from gradledger.static.lowering.values import (
@@ -307,6 +304,8 @@ class OutsideCalls(TensorCalls):
         return self._scheduler(kind, arguments, node)
 
     def _scheduler(self, kind: str, arguments: Arguments, node: ast.Call) -> Known:
+        from gradledger.static.lowering.dividing import counts_updates
+
         found = tuple(o.name for v in arguments.values() for o in optimizers_in(v) if o.name)
         return Scheduler(
             "",

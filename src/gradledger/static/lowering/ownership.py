@@ -21,7 +21,6 @@ from gradledger.static.lowering.effects import (
     Resumes,
     Spends,
 )
-from gradledger.static.lowering.unspent import cleared_alone
 from gradledger.static.lowering.values import Keys, Optimizer, within
 
 ALL = "parameters"
@@ -220,8 +219,12 @@ def _at_work(optimizers: dict[str, Optimizer], effects: list[Event]) -> dict[str
     }
     known = {n: o for n, o in optimizers.items() if n in named}
     spending = {e.optimizer for e in effects if isinstance(e, Spends | HandsOver) and e.optimizer}
+    if spending & known.keys():
+        return known
     # Where nobody steps, what is deposited is for others, or for a look.
-    return known if spending & known.keys() else cleared_alone(known, effects)
+    from gradledger.static.lowering.unspent import cleared_alone
+
+    return cleared_alone(known, effects)
 
 
 def _in_parts(keys: Keys, effects: list[Event]) -> Keys:

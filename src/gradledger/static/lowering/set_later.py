@@ -5,24 +5,24 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradledger.static.lowering.names import Names
+from gradledger.static.lowering.members import Members
 from gradledger.static.lowering.values import NONE, ClassDef
 from gradledger.static.patterns import Pattern
 
 OWN_CALLS = Pattern(r"self\.(\w+)\(")
 
 
-def set_by_others(names: Names, cls: ClassDef, method: str) -> Iterator[str]:
+def set_by_others(members: Members, cls: ClassDef, method: str) -> Iterator[str]:
     """The attributes that are None so far, and that may be set by the time the method is called.
 
     What the method sets itself, or by what it calls, is None until then.
     """
-    found = (key.partition(".") for key, value in names.store.items() if value == NONE)
+    found = (key.partition(".") for key, value in members.store.items() if value == NONE)
     unset = {name for owner, _, name in found if owner == "self"}
     if not unset:
         return
-    inside = _called(names, cls, method) | {"__init__"}
-    for owner in names.lineage(cls):
+    inside = _called(members, cls, method) | {"__init__"}
+    for owner in members.lineage(cls):
         for name, function in owner.module.methods(owner.node).items():
             if name not in inside:
                 given = unset & set(_set_in(function))
@@ -30,12 +30,12 @@ def set_by_others(names: Names, cls: ClassDef, method: str) -> Iterator[str]:
                 yield from sorted(given)
 
 
-def _called(names: Names, cls: ClassDef, method: str) -> set[str]:
+def _called(members: Members, cls: ClassDef, method: str) -> set[str]:
     """The methods of the object that a method calls, itself or by others; and itself."""
     called, left = set[str](), [method]
     while left:
         name = left.pop()
-        function = names.method(cls, name)
+        function = members.method(cls, name)
         if function is not None and name not in called:
             called.add(name)
             left += OWN_CALLS.findall(function.module.text(function.node))

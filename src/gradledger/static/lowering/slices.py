@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradledger.static.lowering.conditions import called_name
+from gradledger.static.lowering.spelling import called_name
 
 WRAPPERS = ("tqdm", "trange", "track")
 

@@ -6,124 +6,34 @@ import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from gradledger.errors import GradledgerError
 from gradledger.ledger.events import Event
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.blocks import sequence
-from gradledger.static.lowering.effects import Excuses, Renews
-from gradledger.static.lowering.facts import has_parameters
+from gradledger.static.lowering.effort import LETTERS_IN_A_STEP, Effort
 from gradledger.static.lowering.joining import joined
 from gradledger.static.lowering.roles import Uses
-from gradledger.static.lowering.values import (
-    NO_KEYS,
-    Items,
-    Known,
-    Optimizer,
-    Scaler,
-    Scheduler,
-    Thing,
-)
-from gradledger.static.program import Do, Forget, Program
-from gradledger.static.project import Module, Project
+from gradledger.static.lowering.scopes import LoopState, Scope
+from gradledger.static.lowering.values import Known, Optimizer, Scaler
+from gradledger.static.module import Module
+from gradledger.static.program import Do, Forget, Leave, Program, Sequence
+from gradledger.static.project import Project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-MOST_STATEMENTS = 2_500
-"""So many are walked for one root: what takes more is unknown."""
-
-MOST_WORK = 6_000
-"""So many steps are taken for one root, also where they come to nothing and statements are given
-back for it: functions that call each other in loops would have no end."""
-
 NAMES_IN_A_STEP = 256
 """To compare so many names takes about as long as to walk through a statement."""
-
-LETTERS_IN_A_STEP = 400
-"""Of tables that stand in the source: to read so much takes as long. Other code has statements."""
-
-DEEPEST = 14
-"""So many calls inside of one another are followed."""
 
 Store = dict[str, Known]
 
 
-TOO_MUCH = "there is too much code behind it to follow"
-
-
-class TooMuchCode(GradledgerError):
-    """There is more code behind a function than is worth following: it is unknown."""
-
-
-class Scope:
-    """The names of one call of a function, or of a module."""
-
-    __slots__ = (
-        "cls",
-        "id",
-        "module",
-        "node",
-        "parent",
-        "returned",
-        "self_value",
-        "via",
-    )
-
-    def __init__(
-        self,
-        id: str,
-        module: Module,
-        *,
-        parent: str | None = None,
-        via: Place | None = None,
-        node: ast.AST | None = None,
-    ) -> None:
-        self.id = id
-        """In front of every name: empty for the root."""
-        self.module = module
-        self.parent = parent
-        """The scope that it was defined in."""
-        self.via = via
-        self.node = node
-        self.returned: list[Known] = []
-        self.self_value: Known | None = None
-        self.cls: object = None
-
-
-class LoopState:
-    """A loop that is being walked."""
-
-    __slots__ = (
-        *("assigned", "born", "first", "id", "last", "length", "of_data", "read"),
-        *("set_back", "windows"),
-    )
-
-    def __init__(self, id: str) -> None:
-        self.id = id
-        self.assigned: dict[str, Place] = {}
-        self.born: set[str] = set()
-        """Objects that it makes, in each round others."""
-        self.read: set[str] = set()
-        """Names that were looked at before they were assigned in this round."""
-        self.windows: dict[str, tuple[str, str, int]] = {}
-        """Counters that close windows: the conditions for the first and the last micro-batch, and
-        the size, 0 where that does not stand in the source."""
-        self.set_back: dict[str, int] = {}
-        """Counters that a round may set back to where they began, and where that is."""
-        self.last: str | None = None
-        self.first: str | None = None
-        self.of_data = False
-        """It goes through data, as it comes, and not through numbers."""
-        self.length = ""
-        """How it is spelled how often the loop goes round."""
-
-
-class State:
-    """Names and values, the block being written, and the bounds on all of it."""
+class State(Effort):
+    """Names and values, and the block being written."""
 
     def __init__(self, project: Project, module: Module) -> None:
+        super().__init__()
         self.project = project
         self.store: Store = {}
         self.scopes: dict[str, Scope] = {}
@@ -177,12 +87,6 @@ class State:
         self.hooked = False
         """Hooks may spend or clear each gradient as it arrives."""
         self.unknown: list[tuple[Place, str]] = []
-        self.statements = 0
-        """Without those of loops in which nothing happens."""
-        self.most_statements = MOST_STATEMENTS
-        self.work = 0
-        """All of it, and never less than before."""
-        self.most_work = MOST_WORK
         self._scope_count = 0
         self.ever_frozen: frozenset[str] = frozenset()
         """What `requires_grad` was taken from, somewhere."""
@@ -258,80 +162,6 @@ class State:
                 loop.read.add(full)
         return self.store.get(full)
 
-    def bind(self, full: str, value: Known, node: ast.AST, shown: str) -> Known:
-        """Gives a name to a value, and the value its name, if it has none."""
-        match value:
-            case Thing(key="") if not value.plain:
-                value = self._named_thing(value, full, node)
-            case Optimizer(name=""):
-                before = self.optimizers.get(shown)
-                value = self._register(replace(value, name=shown))
-                if value.keys is None and (self.loops or before is not None):
-                    self.emit(Renews(self.at(node), optimizer=value.name))
-                elif before is not None and _takes_over(value, before, self.reached):
-                    self.emit(Renews(self.at(node), value.keys or NO_KEYS))
-                elif self.reached:
-                    # What was deposited before there was an optimizer was not meant to be spent.
-                    self.emit(Excuses(self.at(node), optimizer=value.name))
-            case Scaler(name=""):
-                value = replace(value, name=shown)
-            case Scheduler(name=""):
-                value = replace(value, name=shown)
-            case Items():
-                value = self._named_items(value, shown)
-        self.store[full] = value
-        if self.loops:
-            at = self.at(node)
-            for loop in self.loops:
-                loop.assigned[full] = at
-        self.forget(full)
-        return value
-
-    def _named_thing(self, thing: Thing, full: str, node: ast.AST) -> Thing:
-        """A thing that was just made; one of the same name from elsewhere is another one."""
-        made = bool(thing.built or thing.cls)
-        before = self.store.get(full)
-        if made and isinstance(before, Thing) and (before.built or before.cls):
-            full = f"{full}@{getattr(node, 'lineno', 0)}"
-        again = made and isinstance(before, Thing) and before.key == full
-        thing = replace(thing, key=full)
-        if has_parameters(thing.built):
-            self.made.add(full)
-        if again or (made and (self.loops or "@" in full)):
-            self.emit(Renews(self.at(node), frozenset({full})))
-        return thing
-
-    def _named_items(self, items: Items, shown: str) -> Items:
-        """Optimizers in a list or dict are called by their place in it."""
-        values: list[Known] = []
-        for place, value in enumerate(items.values):
-            which = items.names[place] if items.names else place
-            name = f"{shown}[{which!r}]"
-            match value:
-                case Optimizer(name=""):
-                    value = self._register(replace(value, name=name))
-                case Scaler(name="") | Scheduler(name=""):
-                    value = replace(value, name=name)
-                case Items():
-                    value = self._named_items(value, name)
-            values.append(value)
-        return replace(items, values=tuple(values))
-
-    def _register(self, optimizer: Optimizer) -> Optimizer:
-        known = self.optimizers.get(optimizer.name)
-        if known is not None and known != optimizer:
-            if known.keys == optimizer.keys:
-                # The same optimizer, made in two branches or once per epoch.
-                optimizer = replace(optimizer, made_at=known.made_at)
-            elif known.made_at != optimizer.made_at and known.keys is not None:
-                # Another one, by the same name.
-                name = f"{optimizer.name} (line {optimizer.made_at.line})"
-                while (taken := self.optimizers.get(name)) and taken.keys != optimizer.keys:
-                    name += ", again"
-                optimizer = replace(optimizer, name=name)
-        self.optimizers[optimizer.name] = optimizer
-        return optimizer
-
     # Writing
 
     def emit(self, event: Event) -> None:
@@ -357,22 +187,9 @@ class State:
         """Says that something here could not be followed."""
         self.unknown.append((self.at(node), why))
 
-    def count_statement(self) -> None:
-        """Raises TooMuchCode where there is no end to it."""
-        self.statements += 1
-        self.count_work(1)
-        if self.statements > self.most_statements:
-            raise TooMuchCode(TOO_MUCH)
-
     def count_comparison(self) -> None:
         """Counts that all names are compared, or copied."""
         self.count_work(len(self.store) // NAMES_IN_A_STEP)
-
-    def count_work(self, steps: int) -> None:
-        """Raises TooMuchCode where nobody has the time."""
-        self.work += steps
-        if self.work > self.most_work:
-            raise TooMuchCode(TOO_MUCH)
 
     # Joining
 
@@ -419,15 +236,7 @@ def _copied(value: object) -> object:
             return value
 
 
-def _takes_over(optimizer: Optimizer, before: Optimizer, reached: frozenset[str]) -> bool:
-    """Is it made once more by the same code, for another net, which has no gradients yet?"""
-    keys = optimizer.keys or frozenset()
-    return optimizer.name == before.name and keys != before.keys and not keys & reached
-
-
 def _leaves(program: Program) -> bool:
-    from gradledger.static.program import Leave, Sequence
-
     if isinstance(program, Sequence):
         return bool(program.parts) and isinstance(program.parts[-1], Leave)
     return isinstance(program, Leave)

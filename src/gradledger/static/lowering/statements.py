@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from gradledger.static.lowering.conditions import called_name
 from gradledger.static.lowering.loops import Loops
 from gradledger.static.lowering.managers import NO_GRAD
-from gradledger.static.lowering.values import (
-    FunctionDef,
-)
+from gradledger.static.lowering.spelling import called_name
+from gradledger.static.lowering.values import FunctionDef
+from gradledger.static.module import Function
 from gradledger.static.program import NOTHING, Branch, Do, Forget, Leave
 
 TYPE_CHECKING = False
@@ -96,7 +95,7 @@ class Statements(Loops):
         if isinstance(node.test, ast.Constant) and not node.test.value:
             self.out.append(Leave("raise"))
 
-    def defining(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    def defining(self, node: Function) -> None:
         """`def`: a closure of what is around it."""
         value = FunctionDef(node, self.scope.module, self.scope.id)
         self.store[self.full_name(node.name)] = value

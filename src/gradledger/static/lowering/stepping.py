@@ -19,6 +19,7 @@ from gradledger.static.lowering.effects import (
     Unscales,
 )
 from gradledger.static.lowering.inlining import Arguments
+from gradledger.static.lowering.spelling import last_name
 from gradledger.static.lowering.strangers import Strangers
 from gradledger.static.lowering.values import (
     NO_KEYS,
@@ -37,7 +38,7 @@ from gradledger.static.lowering.values import (
     reach_of,
 )
 from gradledger.static.program import NOTHING, Branch, Loop
-from gradledger.static.project import HOOKS
+from gradledger.static.vocabulary import HOOKS
 
 ROLE_METHODS = frozenset(
     ["step", "zero_grad", "scale", "unscale_", "update", "first_step", "second_step"]
@@ -333,11 +334,7 @@ def _moves_a_rate(node: ast.Call) -> bool:
 
 def _terminal(node: ast.expr) -> str:
     """The name that a person would call it by."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    if isinstance(node, ast.Subscript):
-        return _terminal(node.value)
-    return getattr(node, "id", "")
+    return _terminal(node.value) if isinstance(node, ast.Subscript) else last_name(node)
 
 
 def _scaled(value: Known, scaler: Scaler) -> Known:

@@ -5,11 +5,7 @@ from __future__ import annotations
 import ast
 
 from gradledger.static.lowering import facts
-from gradledger.static.lowering.effects import (
-    Edits,
-    Excuses,
-    HandsOver,
-)
+from gradledger.static.lowering.effects import Edits, Excuses, HandsOver
 from gradledger.static.lowering.inlining import Arguments, Inlining
 from gradledger.static.lowering.values import (
     NO_KEYS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradledger.static.lowering.conditions import called_name
+from gradledger.static.lowering.spelling import called_name
 
 MOVES = frozenset({"to", "cuda", "cpu", "float", "double", "half", "bfloat16", "train"})
 """Methods of a module that give it back, with the same parameters."""

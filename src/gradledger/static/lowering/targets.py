@@ -8,11 +8,9 @@ from itertools import islice
 
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.conditions import Conditions
-from gradledger.static.lowering.effects import (
-    Replaces,
-)
-from gradledger.static.lowering.expressions import LABELLED
+from gradledger.static.lowering.effects import Replaces
 from gradledger.static.lowering.facts import has_parameters, last
+from gradledger.static.lowering.members import LABELLED
 from gradledger.static.lowering.roles import backwarded
 from gradledger.static.lowering.values import (
     NO_KEYS,

@@ -10,7 +10,7 @@ from gradledger.ledger.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gradledger.static.project import Module
+    from gradledger.static.module import Module
 
 Keys = frozenset[str]
 """Names of things, as the code reaches them: `self.netG` is a part of `self`."""

@@ -8,8 +8,8 @@ import re
 from gradledger.static.lowering import rounds
 from gradledger.static.lowering.asking import UNNAMED, Ask, Both, Condition, negated
 from gradledger.static.lowering.calls import Calls
-from gradledger.static.lowering.dividing import settings
-from gradledger.static.lowering.state import LoopState
+from gradledger.static.lowering.scopes import LoopState
+from gradledger.static.lowering.spelling import last_name
 from gradledger.static.lowering.values import (
     LAST_INDEX,
     LENGTH,
@@ -19,7 +19,7 @@ from gradledger.static.lowering.values import (
     Known,
     Thing,
 )
-from gradledger.static.project import Import, Module
+from gradledger.static.module import Import, Module
 
 ONE = Constant.of(1)
 
@@ -121,6 +121,8 @@ class Windows(Calls):
     def _settings(self, module: Module) -> dict[str, set[object]]:
         known = self.known.settings.get(id(module))
         if known is None:
+            from gradledger.static.lowering.dividing import settings
+
             known = self.known.settings[id(module)] = settings(module.tree)
         return known
 
@@ -249,8 +251,7 @@ def _is_length(node: ast.expr) -> bool:
     """`len(loader)`, or a name for it."""
     if isinstance(node, ast.Call):
         return isinstance(node.func, ast.Name) and node.func.id == "len"
-    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-    lowered = name.lower()
+    lowered = last_name(node).lower()
     return any(word in lowered for word in ("len", "num", "total", "batches", "n_", "size", "last"))
 
 

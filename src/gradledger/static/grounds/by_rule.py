@@ -1,0 +1,109 @@
+"""The grounds of each rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from gradledger.ledger.events import Backward, Clear, Event, Unscale
+from gradledger.ledger.findings import Finding
+from gradledger.ledger.values import replace
+from gradledger.static.grounds.gl101 import surely_spent_before
+from gradledger.static.grounds.gl201 import surely_dropped
+from gradledger.static.grounds.gl202 import surely_empty
+from gradledger.static.grounds.sight import Sight, last_before, stepping
+from gradledger.static.lowering.blocks import events_in
+
+Ground = Callable[[Finding, Sight], bool | None]
+"""Does it carry the finding? If not, that is possible, and no more; None: there is none."""
+
+
+def sobered(findings: Iterable[Finding], sight: Sight) -> Iterator[Finding]:
+    """The findings, those that lack their grounds as possible ones, or not at all."""
+    for finding in findings:
+        if sight.nobody_steps and finding.rule != "GL201":
+            continue  # all else follows from that
+        ground = GROUNDS.get(finding.rule)
+        carried = ground is None or ground(finding, sight)
+        if carried is None:
+            continue
+        sure = carried and finding.rule not in sight.root.doubted
+        yield finding if sure else replace(finding, certainty="possible")
+
+
+def _left_over(finding: Finding, sight: Sight) -> bool | None:
+    """What one optimizer leaves over may be what another has no use for."""
+    return True if sight.one_steps(finding.at) else None
+
+
+def _nothing_is_frozen(finding: Finding, sight: Sight) -> bool:
+    return not sight.root.freezes
+
+
+def _still_scaled(finding: Finding, sight: Sight) -> bool:
+    """No unscale comes between the last backward and the clip."""
+
+    def counts(event: Event) -> bool:
+        return isinstance(event, Unscale | Backward)
+
+    last = (last_before(finding.at, loop, counts) for loop in sight.around(finding.at))
+    return not any(isinstance(event, Unscale) for event in last)
+
+
+def _between_two_steps(finding: Finding, sight: Sight) -> bool:
+    """What happens between two steps is counted: whose, is only clear where one steps."""
+    return sight.one_steps(finding.at)
+
+
+def _seen_to_be_filled(finding: Finding, sight: Sight) -> bool | None:
+    return True if sight.sees_all else None
+
+
+def _in_a_window(finding: Finding, sight: Sight) -> bool:
+    """An owner of the clipped cells steps in the loop. Else they are in no window of this loop."""
+    owners = {owner for owner, cells in sight.owned.items() if cells & finding.cells}
+    return any(not owners.isdisjoint(stepping(loop)) for loop in sight.around(finding.at))
+
+
+def _at_its_time(finding: Finding, sight: Sight) -> bool:
+    return finding.at not in sight.root.deferred
+
+
+def _counts_updates(finding: Finding, sight: Sight) -> bool:
+    return finding.at not in sight.root.uncounted
+
+
+def _none_is_there(finding: Finding, sight: Sight) -> bool:
+    """No backward comes before it without a clear in between."""
+
+    def counts(event: Event) -> bool:
+        if isinstance(event, Clear):
+            return not event.cells.isdisjoint(finding.cells)
+        return isinstance(event, Backward)
+
+    last = (last_before(finding.at, loop, counts) for loop in sight.around(finding.at))
+    return not any(isinstance(event, Backward) for event in last)
+
+
+def _all_are_local(finding: Finding, sight: Sight) -> bool:
+    """A backward that nobody knows to be averaged, may be."""
+    return all(e.local for e in events_in(sight.program) if isinstance(e, Backward))
+
+
+GROUNDS: dict[str, Ground] = {
+    "GL101": surely_spent_before,
+    "GL201": surely_dropped,
+    "GL202": surely_empty,
+    "GL203": _left_over,
+    "GL204": _nothing_is_frozen,
+    "GL401": _still_scaled,
+    "GL403": _between_two_steps,
+    "GL405": _between_two_steps,
+    "GL501": _seen_to_be_filled,
+    "GL502": _in_a_window,
+    "GL503": _at_its_time,
+    "GL504": _counts_updates,
+    "GL606": _none_is_there,
+    "GL801": _all_are_local,
+    "GL802": _between_two_steps,
+}
+"""The other rules need none: what breaks them stands in the code."""

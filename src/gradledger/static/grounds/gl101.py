@@ -1,0 +1,77 @@
+"""GL101: what a step spends was spent before, if nothing can have cleared it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradledger.ledger.events import Backward, Clear, Edit, Event, Step
+from gradledger.ledger.findings import Finding
+from gradledger.ledger.places import Place
+from gradledger.static.grounds.sight import Sight, stepping, straight_runs
+from gradledger.static.lowering.blocks import events_in
+from gradledger.static.lowering.dependence import changing
+from gradledger.static.program import Branch, Do, Program
+
+
+def surely_spent_before(finding: Finding, sight: Sight) -> bool:
+    """Is it the second step in a row, or does nothing in its own loop clear?"""
+    around = sight.around(finding.at)
+    return any(_steps_again(finding, loop) for loop in around) or any(
+        _uncleared(finding, loop, sight) for loop in around
+    )
+
+
+def _steps_again(finding: Finding, program: Program) -> bool:
+    """Is it the second step in a row, with no way round, nothing deposited and nothing cleared?"""
+    return any(_second_in_a_row(finding, run) for run in straight_runs(program))
+
+
+def _second_in_a_row(finding: Finding, run: list[Event]) -> bool:
+    stepped: set[str] = set()
+    for event in run:
+        if isinstance(event, Step):
+            if event.at == finding.at and event.optimizer in stepped:
+                return True
+            stepped.add(event.optimizer)
+        elif _touches(event, finding.cells):
+            stepped.clear()
+    return False
+
+
+def _touches(event: Event, cells: frozenset[str]) -> bool:
+    """Does it change what is in these cells, or may it?"""
+    if not isinstance(event, Backward | Clear | Edit):
+        return False
+    return not event.cells or not event.cells.isdisjoint(cells)
+
+
+def _uncleared(finding: Finding, loop: Program, sight: Sight) -> bool:
+    """Does nothing in the step's own loop clear, but for what other optimizers there hold?
+
+    Where there are as many clears as optimizers, one of them is more likely misread by us,
+    unless all nets are made in sight, and none out of another.
+    """
+    events = _in_one_run(finding.at, loop, changing(loop))
+    clears = [event.cells for event in events if isinstance(event, Clear)]
+    if not clears:
+        return True
+    if not sight.all_known:
+        return False
+    if len(stepping(loop)) <= len(set(clears)):
+        meant = finding.cells.union(*clears)
+        if not sight.all_made or not meant <= sight.root.apart:
+            return False
+    return all(cells and cells.isdisjoint(finding.cells) for cells in clears)
+
+
+def _in_one_run(at: Place, program: Program, unsteady: set[str]) -> Iterator[Event]:
+    """The events that can happen beside the one at this place, while no option changes."""
+    if isinstance(program, Do):
+        yield program.event
+        return
+    sides = program.inner
+    if isinstance(program, Branch) and program.condition and program.condition not in unsteady:
+        taken = tuple(s for s in sides if any(event.at == at for event in events_in(s)))
+        sides = taken or sides
+    for side in sides:
+        yield from _in_one_run(at, side, unsteady)

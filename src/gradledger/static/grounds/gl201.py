@@ -1,0 +1,84 @@
+"""GL201: what a clear drops was not spent, if nobody else could have spent it, or meant to look."""
+
+from __future__ import annotations
+
+import ast
+import re
+from itertools import dropwhile
+
+from gradledger.ledger.events import Backward, Step
+from gradledger.ledger.findings import Finding
+from gradledger.ledger.places import Place
+from gradledger.static.grounds.sight import Sight, stepping
+from gradledger.static.lowering.blocks import events_in, pieces
+from gradledger.static.lowering.spelling import called_name
+from gradledger.static.patterns import Pattern
+from gradledger.static.program import Loop, Program, Tick
+
+MEASURES = Pattern(
+    r"perf_counter|time\.time\(|cuda\.Event|memory_allocated|benchmark|[pP]rofile|timeit"
+)
+"""Words of code that computes gradients to see how long that takes."""
+
+EPOCHS = Pattern(r"epoch", re.IGNORECASE)
+"""Without them, it is no training: somebody tries how large a batch may be, or whether it runs.
+
+Told by words, because nothing else tells: who tries goes round in the same loops."""
+
+LEAVES_ALONE = Pattern(
+    r"(LR|Parallel|DDP)$|^(prepare|compile|print|len|id|type|isinstance|save|next|range)$|[sS]chedule"
+)
+"""Who is handed a model or an optimizer, and neither steps nor looks at gradients."""
+
+
+def surely_dropped(finding: Finding, sight: Sight) -> bool:
+    """Does the clear come before the step, or is there one step alone that it could be for?
+
+    Where nobody steps at all, nobody in the file may do so out of sight either.
+    """
+    around = sight.around(finding.at)
+    if sight.nobody_steps:
+        return all(isinstance(a, Loop) for a in around) and not _may_be_used(sight)
+    if any(_comes_between(finding.at, loop) for loop in around):
+        return True
+    if any(len(stepping(loop)) != 1 for loop in around):
+        return False
+    return sight.all_known or any(map(_has_windows, around))
+
+
+def _comes_between(at: Place, around: Program) -> bool:
+    """Is it after a backward and before a step, in the order of the text?"""
+    following = dropwhile(lambda event: not isinstance(event, Backward), events_in(around))
+    following = dropwhile(lambda event: event.at != at, following)
+    return any(isinstance(event, Step) for event in following)
+
+
+def _has_windows(around: Program) -> bool:
+    """Does a counter close windows in it?"""
+    return any(isinstance(piece, Tick) for piece in pieces(around))
+
+
+def _may_be_used(sight: Sight) -> bool:
+    """May anything in the file step, look at gradients, or hand them to somebody out of sight?"""
+    module, optimizers = sight.root.module, sight.root.optimizers.values()
+    if module is None or module.says_anywhere(MEASURES) or not module.says_anywhere(EPOCHS):
+        return True
+    keys = {key for optimizer in optimizers for key in optimizer.keys or ()}
+    held = {key.rpartition(":")[2] for key in keys} | {o.name for o in optimizers}
+    return any(_may_use(node, held) for node in ast.walk(module.tree))
+
+
+def _may_use(node: ast.AST, held: set[str]) -> bool:
+    match node:
+        case ast.Attribute(value=owner, attr="grad"):
+            return not ast.unparse(owner).endswith("autograd")
+        case ast.Call(func=ast.Attribute(value=owner, attr="step")):
+            return "sched" not in ast.unparse(owner).lower()
+        case ast.Call(func=func, args=args, keywords=named):
+            if "hook" in called_name(func):
+                return True
+            given = [ast.unparse(a) for a in (*args, *(k.value for k in named))]
+            return not held.isdisjoint(given) and not LEAVES_ALONE.search(called_name(func))
+        case ast.Return(value=ast.expr() as value) | ast.Yield(value=ast.expr() as value):
+            return any(isinstance(n, ast.Name) and n.id in held for n in ast.walk(value))
+    return False

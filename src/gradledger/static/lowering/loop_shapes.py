@@ -1,0 +1,107 @@
+"""What the tree of a loop tells: whether it draws data, what it sets back, and how it ends."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradledger.static.lowering.spelling import called_name
+
+PASSING_ON = frozenset(["tqdm", "enumerate", "iter", "track", "progress_bar"])
+"""They give what they are given, one by one, as long as there is more."""
+
+DRAWING = ("batch", "sample", "get_data")
+"""Words in the names of functions that give other data with each call."""
+
+
+def draws_data(loop: ast.AST) -> bool:
+    """Does the code go on to other data? Not by the first piece of what it has just begun."""
+    calls: list[ast.Call] = []
+    begun: dict[str, int] = {}
+    for inner in ast.walk(loop):
+        match inner:
+            case ast.Call():
+                calls.append(inner)
+            case ast.Assign([ast.Name(id=name)], ast.Call(func=ast.Name(id="iter"))):
+                begun[name] = min(inner.lineno, begun.get(name, inner.lineno))
+    return any(_draws_by(call, begun) for call in calls)
+
+
+def _draws_by(call: ast.Call, begun: dict[str, int]) -> bool:
+    """Is this `next(batches)`, of what was begun before the loop, or by its name the like?"""
+    name = called_name(call).lower()
+    if name != "next":
+        # Told by words: who gives data is out of sight as often as not.
+        return any(word in name for word in DRAWING)
+    match call.args:
+        case [ast.Name(id=source), *_]:
+            return source not in begun or begun[source] > call.lineno
+    return True
+
+
+def sets(counter: ast.Name, loop: ast.AST) -> bool:
+    """Is it set to a number in the loop: `pending = 0`?"""
+    return any(
+        isinstance(inner, ast.Assign)
+        and isinstance(inner.value, ast.Constant)
+        and any(isinstance(t, ast.Name) and t.id == counter.id for t in inner.targets)
+        for inner in ast.walk(loop)
+    )
+
+
+def is_enough(node: ast.AST) -> bool:
+    """`if steps >= most: break`: the data is not what ends the loop."""
+    match node:
+        case ast.If(test=ast.Compare(ops=[ast.GtE() | ast.Gt()]), body=[*_, ast.Break()]):
+            return True
+    return False
+
+
+def fails_in_time(loop: ast.For | ast.AsyncFor) -> bool:
+    """`if i == 5: raise …`: the data is never seen to its end."""
+    return any(
+        isinstance(statement, ast.If)
+        and isinstance(statement.test, ast.Compare)
+        and isinstance(statement.test.comparators[0], ast.Constant)
+        and isinstance(statement.body[-1], ast.Raise)
+        for statement in loop.body
+    )
+
+
+def stops_behind_a_step(loop: ast.For | ast.AsyncFor) -> bool:
+    """`if i + 1 > len(batches) - n: break` next to the step: no window is begun that has no end."""
+    return any(
+        isinstance(around, ast.If)
+        and any(is_enough(inner) and "len(" in ast.unparse(inner) for inner in around.body)
+        and ".step(" in ast.unparse(around)
+        for around in ast.walk(loop)
+    )
+
+
+def is_set_back(name: str, loop: ast.AST) -> bool:
+    """`loss = 0` in the loop: what was walked is left behind there."""
+    return any(
+        isinstance(value, ast.Constant) and ast.unparse(target) == name
+        for inner in ast.walk(loop)
+        if isinstance(inner, ast.Assign)
+        for targets in inner.targets
+        for target, value in _pairs(targets, inner.value)
+    )
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """`a, b = 0, 1`: each with its own."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        yield from zip(target.elts, value.elts, strict=False)
+    else:
+        yield target, value
+
+
+def is_range(node: ast.expr) -> bool:
+    """Does a loop over it count numbers, and go through no data?"""
+    if not isinstance(node, ast.Call):
+        return False
+    name = called_name(node)
+    if name in PASSING_ON and node.args:
+        return is_range(node.args[0])
+    return name in ("range", "trange", "count")

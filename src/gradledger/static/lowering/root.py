@@ -1,0 +1,138 @@
+"""A root: a piece of code that was followed, and all that is known of it then."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import cache
+
+from gradledger.ledger.places import Place
+from gradledger.ledger.values import Value
+from gradledger.static.lowering.frameworks import Frameworks
+from gradledger.static.lowering.values import Optimizer, Thing, within
+from gradledger.static.module import Module
+from gradledger.static.program import Program
+
+THE_SCRIPT = "the script"
+
+
+class Root(Value):
+    """A piece of code that is followed from its beginning to its end."""
+
+    what: str
+    at: Place
+    program: Program | None
+    """None where it could not be followed."""
+    optimizers: dict[str, Optimizer]
+    condition_names: dict[str, set[str]]
+    unknown: tuple[tuple[Place, str], ...]
+    why: str = ""
+    strays: frozenset[str] = frozenset()
+    """Models that the code makes and calls, and does nothing else with."""
+    contents: dict[str, frozenset[str]] = {}  # noqa: RUF012 - never changed
+    """For each object, what it holds: a method that is not followed may use any of it."""
+    uncounted: frozenset[Place] = frozenset()
+    """Where schedules move of which nobody knows whether they count updates, or batches."""
+    deferred: frozenset[Place] = frozenset()
+    """Where schedules move at certain times only, or of one optimizer among several."""
+    doubted: frozenset[str] = frozenset()
+    """Rules that something in it may speak against, in ways that are not followed."""
+    of_class: str = ""
+    """The class whose method it is."""
+    freezing: Callable[[], bool] = bool
+    """Whether something is frozen, and nobody knows what: of few roots somebody asks."""
+
+    apart: frozenset[str] = frozenset()
+    """Nets of several optimizers that are made in sight, hold no other, and go to nobody else."""
+    module: Module | None = None
+    """The file that it stands in."""
+
+    @property
+    def freezes(self) -> bool:
+        """Is something frozen, and nobody knows what?"""
+        return self.freezing()
+
+
+def root_of(walk: Frameworks, what: str, node: ast.AST, program: Program | None, why: str) -> Root:
+    """What a walk knows at its end of the code that it began with."""
+    module = walk.scope.module
+    contents = _contents(walk)
+    return Root(
+        what,
+        walk.at(node),
+        program,
+        walk.optimizers,
+        walk.condition_names,
+        tuple(walk.unknown),
+        why,
+        frozenset(key for key in walk.made if _only_called(walk, key)),
+        contents,
+        frozenset(walk.uncounted),
+        frozenset(walk.deferred),
+        frozenset(walk.doubted),
+        apart=_apart(walk, contents),
+        module=module,
+        freezing=bool if _known_frozen(walk) else _freezing(module, node, walk.inlined),
+    )
+
+
+def _contents(walk: Frameworks) -> dict[str, frozenset[str]]:
+    """What each object holds under another name than its own."""
+    contents: dict[str, set[str]] = {}
+    for name, value in walk.store.items():
+        if not isinstance(value, Thing) or value.plain or not value.key:
+            continue
+        owner, dot, _ = name.rpartition(".")
+        if dot and value.key != name:
+            contents.setdefault(owner, set()).add(value.key)
+    return {owner: frozenset(held) for owner, held in contents.items()}
+
+
+def _apart(walk: Frameworks, contents: dict[str, frozenset[str]]) -> frozenset[str]:
+    """The nets of optimizers that the code makes itself, out of no other net, and for nobody."""
+    if len(walk.optimizers) < 2:
+        return frozenset()
+    held = {key for optimizer in walk.optimizers.values() for key in optimizer.keys or ()}
+    return frozenset(
+        key
+        for key in held
+        if isinstance(net := walk.store.get(key), Thing)
+        and (net.cls is not None or net.built.startswith("torch.nn."))
+        and not (net.reach | net.maybe | contents.get(key, frozenset())) - {key}
+        and key.rpartition(":")[2] in _all_only_called(walk)
+    )
+
+
+def _only_called(walk: Frameworks, key: str) -> bool:
+    """Does the file call this model, and nothing else that could train it?"""
+    name = key.rpartition(":")[2]
+    if not name.isidentifier() or not walk.uses().of(name) <= {"train"}:
+        return False
+    return name in _all_only_called(walk)
+
+
+def _all_only_called(walk: Frameworks) -> frozenset[str]:
+    tree = walk.scope.module.tree
+    known = walk.known.only_called.get(id(tree))
+    if known is None:
+        from gradledger.static.lowering.strays import only_called
+
+        known = walk.known.only_called[id(tree)] = only_called(tree)
+    return known
+
+
+def _known_frozen(walk: Frameworks) -> bool:
+    """Was one of the nets that somebody trains ever frozen?"""
+    held = [key for optimizer in walk.optimizers.values() for key in optimizer.keys or ()]
+    return any(within(key, k) or within(k, key) for key in walk.ever_frozen for k in held)
+
+
+def _freezing(module: Module, node: ast.AST, inlined: set[int]) -> Callable[[], bool]:
+    followed = frozenset(inlined)
+
+    def asked() -> bool:
+        from gradledger.static.lowering.freezing import freezes
+
+        return freezes(module, node, followed)
+
+    return cache(asked)

@@ -1,0 +1,72 @@
+"""Where a walk is: in the scope of which call, and in which loops."""
+
+from __future__ import annotations
+
+import ast
+
+from gradledger.ledger.places import Place
+from gradledger.static.lowering.values import Known
+from gradledger.static.module import Module
+
+
+class Scope:
+    """The names of one call of a function, or of a module."""
+
+    __slots__ = (
+        "cls",
+        "id",
+        "module",
+        "node",
+        "parent",
+        "returned",
+        "self_value",
+        "via",
+    )
+
+    def __init__(
+        self,
+        id: str,
+        module: Module,
+        *,
+        parent: str | None = None,
+        via: Place | None = None,
+        node: ast.AST | None = None,
+    ) -> None:
+        self.id = id
+        """In front of every name: empty for the root."""
+        self.module = module
+        self.parent = parent
+        """The scope that it was defined in."""
+        self.via = via
+        self.node = node
+        self.returned: list[Known] = []
+        self.self_value: Known | None = None
+        self.cls: object = None
+
+
+class LoopState:
+    """A loop that is being walked."""
+
+    __slots__ = (
+        *("assigned", "born", "first", "id", "last", "length", "of_data", "read"),
+        *("set_back", "windows"),
+    )
+
+    def __init__(self, id: str) -> None:
+        self.id = id
+        self.assigned: dict[str, Place] = {}
+        self.born: set[str] = set()
+        """Objects that it makes, in each round others."""
+        self.read: set[str] = set()
+        """Names that were looked at before they were assigned in this round."""
+        self.windows: dict[str, tuple[str, str, int]] = {}
+        """Counters that close windows: the conditions for the first and the last micro-batch, and
+        the size, 0 where that does not stand in the source."""
+        self.set_back: dict[str, int] = {}
+        """Counters that a round may set back to where they began, and where that is."""
+        self.last: str | None = None
+        self.first: str | None = None
+        self.of_data = False
+        """It goes through data, as it comes, and not through numbers."""
+        self.length = ""
+        """How it is spelled how often the loop goes round."""

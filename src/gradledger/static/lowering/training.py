@@ -1,0 +1,74 @@
+"""What of a file trains: whether it does so with torch, in its loops, and by which names."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+from functools import partial
+
+from gradledger.static.lowering.callees import Callees
+from gradledger.static.lowering.values import ClassDef
+from gradledger.static.module import Module
+from gradledger.static.patterns import Pattern
+from gradledger.static.vocabulary import BACKWARDS
+
+TORCH = Pattern(
+    r"(?:^|[\r\n])[ \t]*(?:import|from)[ \t]+(?:torch|pytorch_lightning|lightning|accelerate|"
+    r"deepspeed|apex|transformers|fastai|ignite)|\bimport[ \t]+\*"
+)
+"""Other libraries have gradients too, with other laws."""
+
+OTHERS = Pattern(
+    r"(?:^|[\r\n])[ \t]*(?:import|from)[ \t]+(?:jax|flax|optax|tensorflow|keras|paddle|mxnet|"
+    r"mindspore|tinygrad|chainer|oneflow|megengine|cupy)\b"
+)
+"""They also have a `zero_grad`, or something like it."""
+
+
+STEPS_ITS_OWN = Pattern(r"self\.\w*opt\w*(?:\[[^\]\r\n]*\])?\.step\(", words=(".step(",))
+"""Words of classes that have an optimizer and use it."""
+
+
+def is_torch(text: str) -> bool:
+    """Does the file train with torch? One may do so with what other files have made of it."""
+    if TORCH.search(text):
+        return True
+    return "zero_grad(" in text and not OTHERS.search(text)
+
+
+def goes_round(module: Module, top: Callees) -> bool:
+    """Does a loop of the file call what deposits or spends, in whatever file?
+
+    What is called once is followed where it stands.
+    """
+    loops = [n for n in ast.walk(module.tree) if isinstance(n, ast.For | ast.While)]
+    if not loops:
+        return False
+    own = (d for d in module.definitions.values() if isinstance(d, ast.ClassDef))
+    classes = [*(ClassDef(d, module) for d in own), *top.classes_made(module)]
+    return any(
+        top.spends(function) or top.makes_deposits(function)
+        for loop in loops
+        for function in top.called_in(module, [loop], classes)
+    )
+
+
+def training_in(module: Module, trained: Collection[int]) -> tuple[str, ...]:
+    """The names at the top level behind which gradients are deposited and spent.
+
+    `trained`: the functions on the way through which that happened, by identity.
+    """
+    return tuple(n for n, d in module.definitions.items() if _trains(module, d, trained))
+
+
+def _trains(module: Module, definition: object, trained: Collection[int]) -> bool:
+    match definition:
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            return id(definition) in trained
+        case ast.ClassDef():
+            says = partial(module.says, node=definition)
+            # Or in several methods, each of which does its part.
+            return any(id(method) in trained for method in definition.body) or (
+                says(BACKWARDS) and says(STEPS_ITS_OWN)
+            )
+    return False
