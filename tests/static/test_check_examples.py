@@ -23,6 +23,7 @@ WASTED = {
 
 BLAMED = {
     "shared_model_of_workers.py": "a copy's gradients are taken for the shared model's (GL606)",
+    "accumulation_over_a_generator.py": "how much a generator gives is not followed",
 }
 """Right, and still blamed."""
 

@@ -14,8 +14,11 @@ DRAWING = ("batch", "sample", "get_data")
 """Words in the names of functions that give other data with each call."""
 
 
-def draws_data(loop: ast.AST) -> bool:
-    """Does the code go on to other data? Not by the first piece of what it has just begun."""
+def draws_data(loop: ast.For | ast.AsyncFor | ast.While) -> bool:
+    """Does each round go on to other data, and differ in nothing else?
+
+    Not by the first piece of what it has just begun.
+    """
     calls: list[ast.Call] = []
     begun: dict[str, int] = {}
     for inner in ast.walk(loop):
@@ -24,7 +27,53 @@ def draws_data(loop: ast.AST) -> bool:
                 calls.append(inner)
             case ast.Assign([ast.Name(id=name)], ast.Call(func=ast.Name(id="iter"))):
                 begun[name] = min(inner.lineno, begun.get(name, inner.lineno))
-    return any(_draws_by(call, begun) for call in calls)
+    return any(_draws_by(call, begun) for call in calls) and not (
+        any(map(_picks, calls)) or _knows_its_number(loop)
+    )
+
+
+def _picks(call: ast.Call) -> bool:
+    """A round that picks something for itself, or differentiates, may be a task of its own."""
+    match call.func:
+        case ast.Attribute(ast.Name("random"), "choice" | "choices" | "sample"):
+            return True
+        case ast.Attribute(ast.Name("autograd") | ast.Attribute(attr="autograd"), "grad"):
+            return True
+    return False
+
+
+def _knows_its_number(loop: ast.For | ast.AsyncFor | ast.While) -> bool:
+    """Does a counting round do something else because of its number? To ask is not to do."""
+    if isinstance(loop, ast.While) or not isinstance(loop.target, ast.Name):
+        return False
+    return any(_goes_by(loop.target.id, statement) for statement in loop.body)
+
+
+def _goes_by(number: str, node: ast.AST) -> bool:
+    match node:
+        case ast.Name(id=name):
+            return name == number
+        case ast.Compare() | ast.JoinedStr() | ast.withitem() | ast.Call(ast.Name("print")):
+            return False
+        case ast.IfExp(test=test) if _names(number, test):
+            return True
+        case ast.If(test=test, body=body, orelse=orelse) if _names(number, test):
+            return any(map(_assigns, (*body, *orelse)))
+        case ast.Call() if any(word in called_name(node).lower() for word in DRAWING):
+            # `get_batch(i)` is given a number; `get_batch(sources[i])`, a source of its own.
+            inner = ast.walk(node)
+            return any(isinstance(n, ast.Subscript) and _names(number, n.slice) for n in inner)
+    return any(_goes_by(number, child) for child in ast.iter_child_nodes(node))
+
+
+def _names(name: str, node: ast.AST) -> bool:
+    return any(isinstance(inner, ast.Name) and inner.id == name for inner in ast.walk(node))
+
+
+def _assigns(node: ast.AST) -> bool:
+    """Does it make anything that what follows may use?"""
+    stored = (n for n in ast.walk(node) if isinstance(n, ast.Name))
+    return any(isinstance(name.ctx, ast.Store) for name in stored)
 
 
 def _draws_by(call: ast.Call, begun: dict[str, int]) -> bool:

@@ -305,9 +305,9 @@ def _counter(node: ast.For | ast.AsyncFor, walk: Loops) -> tuple[int, bool] | No
 
 
 def _is_spelled_out(iterable: ast.expr) -> bool:
-    """`[a, b]`, `zip([a, b], [c, d])`: no data."""
+    """`[a, b]`, `zip(halves, (1, 0))`: no data, or one that goes with each of these."""
     if isinstance(iterable, ast.Call) and called_name(iterable) in ("zip", "enumerate"):
-        return all(map(_is_spelled_out, iterable.args))
+        return any(map(_is_spelled_out, iterable.args))
     return isinstance(iterable, ast.List | ast.Tuple)
 
 
