@@ -3,6 +3,21 @@
 from __future__ import annotations
 
 TWINS = {
+    "what is cut to whole windows fills a counter that is set back": """
+        def epoch(batches, size):
+            pending = 0
+            batches = batches[: len(batches) // size * size]  # right only
+            for x, y in batches:
+                (criterion(model(x), y) / size).backward()  # GL203
+                pending += 1
+                if pending == size:
+                    optimizer.step()
+                    optimizer.zero_grad()
+                    pending = 0
+
+        for _ in range(epochs):
+            epoch(list(loader), 3)
+        """,
     "rows that are split stand in the source": """
         rows = torch.randn(64, 8)  # right only
         rows = torch.randn(60, 8)  # wrong only

@@ -3,6 +3,18 @@
 from __future__ import annotations
 
 TWINS = {
+    "a net that is frozen, with an optimizer that never steps": """
+        body, head = nn.Linear(8, 8), nn.Linear(8, 3)
+        body_optimizer = torch.optim.SGD(body.parameters(), lr=0.1)
+        head_optimizer = torch.optim.SGD(head.parameters(), lr=0.1)
+        for p in body.parameters():  # right only
+            p.requires_grad = False  # right only
+        for x, y in loader:
+            body_optimizer.zero_grad()  # GL204
+            head_optimizer.zero_grad()
+            criterion(head(body(x)), y).backward()
+            head_optimizer.step()
+        """,
     "what a function makes of data is data, whatever else it makes": """
         def crops(real, fake):
             return real[:, :4], fake[:, :4]

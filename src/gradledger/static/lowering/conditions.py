@@ -134,7 +134,7 @@ class Conditions(Windows):
         if isinstance(a, Constant) and isinstance(b, Constant):
             return _constants(a.value, op, b.value, positive)
         if isinstance(a, Count) and isinstance(left, ast.Name):
-            full = self._window_set_back(a, left, op, b, positive)
+            full = self._window_set_back(a, left, op, b, right, positive)
             if full is not None:
                 return full
         if isinstance(a, Count) and isinstance(b, Constant):

@@ -23,7 +23,7 @@ from gradledger.static.lowering.loop_shapes import (
     stops_behind_a_step,
 )
 from gradledger.static.lowering.managers import Managers
-from gradledger.static.lowering.rounds import is_own, size_of
+from gradledger.static.lowering.rounds import is_own
 from gradledger.static.lowering.rounds import ran_out as end_of
 from gradledger.static.lowering.scopes import LoopState
 from gradledger.static.lowering.spelling import called_name
@@ -217,20 +217,6 @@ class Rounds(Managers):
         cls = model.cls if isinstance(model, Thing) else None
         return cls is not None and cls.module.says(CUTS, cls.node)
 
-    def _is_whole(self, window: str) -> bool:
-        """Does the file make sure that its data fills windows of this size?"""
-        module = self.scope.module
-        known = self.known.dividing.get(id(module))
-        if known is None:
-            from gradledger.static.lowering.dividing import dividing
-
-            known = self.known.dividing[id(module)] = dividing(module.tree)
-        size = size_of(window)
-        return size in known | self.varying or any(
-            isinstance(value := self.lookup(name), Constant) and repr(value.value) == size
-            for name in known
-        )
-
     def write_rounds(
         self,
         body: Program,
@@ -250,7 +236,7 @@ class Rounds(Managers):
         if draws or windows:
             start.append(Do(Batch(at)))
         even = rounds and all(size and rounds % size == 0 for *_, size in windows.values())
-        even = even or (bool(own) and all(map(self._is_whole, filter(is_own, windows))))
+        even = even or (bool(own) and all(map(self.is_whole, filter(is_own, windows))))
         ran_out = end_of(loop.id) if own and data_ends and not even else None
         if ran_out is not None:
             self.ended.append((ran_out, EpochEnd(at, restarts=True)))

@@ -58,7 +58,7 @@ class Ownership:
         """Tensors that are no parameters, whose gradients the code looks at."""
         self.strays = self._ownerless(strays)
         """Models that nobody owns."""
-        self._never_free = self._always_frozen()
+        self._never_free = self._always_frozen(effects)
 
     def _share_out(self, effects: list[Event]) -> None:
         """Gives each optimizer its cells."""
@@ -124,11 +124,15 @@ class Ownership:
             and not any(within(k, c) for c in self.leaves)
         )
 
-    def _always_frozen(self) -> CellNames:
+    def _always_frozen(self, effects: list[Event]) -> CellNames:
         """Cells that seem frozen at each backward: who steps on them knows better."""
         always = [d.frozen for d in self._deposits]
+        stepping = {e.optimizer for e in effects if isinstance(e, Spends | HandsOver)}
+        stepped_on = (self.owned[name] for name in self.owned if name in stepping)
         return frozenset(
-            c for c in self.cells if always and all(any(within(c, k) for k in f) for f in always)
+            c
+            for c in self.by_hand.union(*stepped_on)
+            if always and all(any(within(c, k) for k in f) for f in always)
         )
 
     # Which of them

@@ -74,7 +74,13 @@ class Windows(Calls):
         return Ask(f"{group} + {place}", positive) if place > 1 else UNNAMED
 
     def _window_set_back(
-        self, counter: Count, name: ast.Name, op: ast.cmpop, size: Known, positive: bool
+        self,
+        counter: Count,
+        name: ast.Name,
+        op: ast.cmpop,
+        size: Known,
+        spelled: ast.expr,
+        positive: bool,
     ) -> Condition | None:
         """`pending == n`, of a counter that is then set to 0 again; and `pending == 0`."""
         loop = self._loop_of(counter)
@@ -85,10 +91,26 @@ class Windows(Calls):
         first = number == start and counter.plus == start
         if not first and (counter.plus != start + 1 or number in (start, start + 1)):
             return None
+        if not first and self.is_whole(self._text(size, spelled)):
+            self.varying.add(name.id)
         group = rounds.own_window(counter.loop, name.id)
         starts, ends = rounds.starts(group), rounds.ends(group)
         loop.windows[group] = starts, ends, number - start if isinstance(number, int) else 0
         return Ask(starts if first else ends, positive is not isinstance(op, ast.NotEq))
+
+    def is_whole(self, window: str) -> bool:
+        """Does the file make sure that its data fills windows of this size?"""
+        module = self.scope.module
+        known = self.known.dividing.get(id(module))
+        if known is None:
+            from gradledger.static.lowering.dividing import dividing
+
+            known = self.known.dividing[id(module)] = dividing(module.tree)
+        size = rounds.size_of(window)
+        return size in known | self.varying or any(
+            isinstance(value := self.lookup(name), Constant) and repr(value.value) == size
+            for name in known
+        )
 
     def _is_set_to_one(self, size: ast.expr) -> bool:
         """`cfg.window`, where all that this file, or the settings beside it, say of it is 1."""
