@@ -15,6 +15,8 @@ from gradledger.static.reading.relevance import relevant
         "from accelerate import Accelerator\naccelerator.backward(loss)",
         "def clear(opt):\n    opt.zero_grad()",
         "import pytorch_lightning\nscaler.step (opt)",
+        "import lightning\ndef training_step(self): return loss / trainer.accumulate_grad_batches",
+        "import transformers\ndef compute_loss(self): return x / args.gradient_accumulation_steps",
     ],
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
@@ -30,6 +32,7 @@ def test_what_may_have_gradients_in_it_is_looked_at(text: str, encoding: str) ->
         "import torch\ny = model(x)",
         "import gym\nenv.step(action)",
         "import torch\ndef _conv_backward(x): pass",
+        "import lightning\ndef training_step(self, batch): return self(batch).mean()",
     ],
 )
 def test_what_can_have_none_is_not(text: str) -> None:

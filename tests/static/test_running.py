@@ -191,3 +191,22 @@ def test_whoever_stops_early_leaves_no_process(here: Path) -> None:
     """)
         == "none"
     )
+
+
+MISUSE = Path(__file__).parents[1] / "runtime" / "misuse"
+"""Frameworks, in whose programs there is not always a word of gradients."""
+
+
+def test_a_folder_is_told_what_each_of_its_files_is_told(here: Path) -> None:
+    for path in MISUSE.glob("*.py"):
+        (here / path.name).write_bytes(path.read_bytes())
+
+    def findings(found: dict[str, Result]) -> dict[str, list[tuple[str, int]]]:
+        return {
+            Path(path).name: [(f.rule, f.at.line) for f in result.checked.findings]
+            for path, result in found.items()
+        }
+
+    named = findings(results(*sorted(map(str, here.glob("*.py"))), jobs=1))
+    assert findings(results(".", jobs=1)) == named
+    assert named["lightning_divides_twice.py"]

@@ -8,6 +8,9 @@ _CALLS = (
     (b"backward", (b".backward(", b".backward (", b"manual_backward(")),
     (b".step", (b".step(", b".step (")),
 )
+_HANDS_OVER = (b"training_step", b"compute_loss")
+_WINDOWS = (b"accumulate_grad_", b"gradient_accumulation")
+"""Who leaves the cycle to a framework, and has an eye on its windows, deposits by returning."""
 _FRAMEWORKS = (b"torch", b"lightning", b"accelerate", b"transformers", b"deepspeed", b"fastai")
 
 
@@ -18,7 +21,10 @@ def relevant(data: bytes) -> bool:
         data = data.replace(b"\0", b"")
     # Nobody else says zero_grad; and a file that does may get its model from its callers.
     return b"zero_grad" in data or (
-        any(word in data and any(call in data for call in calls) for word, calls in _CALLS)
+        (
+            any(word in data and any(call in data for call in calls) for word, calls in _CALLS)
+            or (any(w in data for w in _HANDS_OVER) and any(w in data for w in _WINDOWS))
+        )
         and any(name in data for name in _FRAMEWORKS)
     )
 
