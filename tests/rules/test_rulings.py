@@ -500,6 +500,9 @@ def test_a_wasted_gradient_may_stay_scaled_over_an_update() -> None:
 def test_scaled_and_plain_losses_in_one_window_are_found_at_the_odd_one() -> None:
     step = Step(at(7), "opt", scaler="scaler")
     assert found(ONE, SCALED, Backward(at(5), W), step) == {"GL404:5"}
+    unscale = Unscale(at(6), "opt", "scaler")
+    assert found(ONE, SCALED, Backward(at(5), W), unscale, step) == {"GL404:5"}
+    assert found(ONE, SCALED, unscale, Backward(at(7), W), step) == set()
 
 
 def test_unscaling_in_the_middle_of_a_window_is_found_there() -> None:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradledger.ledger import Breach, Law, Page, Place
-from gradledger.ledger.cells import Holding
-from gradledger.ledger.events import Step
+from gradledger.ledger.cells import Cell, Holding
+from gradledger.ledger.events import Step, Unscale
 from gradledger.rules.evidence import deposited
 from gradledger.rules.rule import Rule, SeenBy, Severity
 
 
-def broken(page: Page, step: Step) -> Iterator[Breach]:
-    """A step spends scaled deposits together with others of another scale (Law 4)."""
-    for names, cell in page.spent_by(step):
-        fresh = [h for h in cell.fresh if not (h.deposit.by_hand or h.edited)]
+def broken(page: Page, event: Step | Unscale) -> Iterator[Breach]:
+    """Scaled deposits are spent, or unscaled, together with others of another scale (Law 4)."""
+    if isinstance(event, Unscale):
+        yield from _unscaled_together(page, event)
+        return
+    for names, cell in page.spent_by(event):
+        fresh = _untouched(cell)
         scaled = [h for h in fresh if h.scaled]
         if not scaled:
             continue
@@ -24,6 +27,20 @@ def broken(page: Page, step: Step) -> Iterator[Breach]:
         elif changed_at := scaled[0].rescaled_at:
             detail = "may change the scale between a backward and the step that spends it"
             yield Breach(changed_at, detail, deposited(scaled), names)
+
+
+def _unscaled_together(page: Page, unscale: Unscale) -> Iterator[Breach]:
+    """What was never scaled is divided by the scale with the rest, and all but vanishes."""
+    for names, cell in page.owned_by(unscale.optimizer):
+        fresh = _untouched(cell)
+        if any(h.scaled for h in fresh) and any(h.deposit.scaler is None for h in fresh):
+            detail = "is unscaled together with gradients of another scale"
+            yield Breach(_breaker(fresh), detail, deposited(fresh), names)
+
+
+def _untouched(cell: Cell) -> list[Holding]:
+    """Fresh deposits whose scale is known: by hand, it may have been changed."""
+    return [h for h in cell.fresh if not (h.deposit.by_hand or h.edited)]
 
 
 def _breaker(fresh: list[Holding]) -> Place:
@@ -54,7 +71,7 @@ RULE = Rule(
     ),
     fix=("scale every loss of the window, and unscale and update once, after its last backward"),
     symptom="a regulariser or an auxiliary loss without effect under mixed precision",
-    on=(Step,),
+    on=(Step, Unscale),
     broken=broken,
     yields_to=("GL402",),
 )
