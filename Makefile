@@ -29,7 +29,7 @@ demo: $(STAMP)  ## Take the tour
 
 test: $(STAMP)  ## Run the tests; PYTEST_ARGS="-k cell" picks some
 	@$(MAKE) -s browser
-	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
 
 # Pages are tested in a real browser. Where it is not there and can't be had so, those tests say
 # what to install, and are skipped.

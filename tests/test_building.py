@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.once import once
+
 ROOT = Path(__file__).parent.parent
 BUNDLE = "gradledger/report/page/bundle/"
 NEEDED = ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "src", "web")
@@ -20,15 +22,16 @@ NEEDED = ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "src", "web")
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A source distribution, and a wheel that was made from it where there is no Node.js."""
-    folder = tmp_path_factory.mktemp("checkout")
-    for name in NEEDED:
-        if (ROOT / name).is_dir():
+    with once("built", tmp_path_factory) as (folder, first):
+        if first:
             ignored = shutil.ignore_patterns("node_modules", "__pycache__", "*.egg-info")
-            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
-        else:
-            shutil.copy(ROOT / name, folder)
-    build(folder, PATH="/nowhere")
-    return folder / "dist"
+            for name in NEEDED:
+                if (ROOT / name).is_dir():
+                    shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+                else:
+                    shutil.copy(ROOT / name, folder)
+            build(folder, PATH="/nowhere")
+        return folder / "dist"
 
 
 def build(folder: Path, **environ: str) -> None:

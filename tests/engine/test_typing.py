@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.once import once
+
 ROOT = Path(__file__).parents[2]
 TYPED = Path(__file__).parent / "programs" / "typed.py"
 MISTYPED = Path(__file__).parent / "programs" / "mistyped.txt"
@@ -20,7 +22,14 @@ CACHE = ROOT / ".mypy_cache" / "typing"
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """What mypy --strict says of the programs, line by line; nobody's settings but its own."""
-    wrong = tmp_path_factory.mktemp("programs") / "mistyped.py"
+    with once("typed programs", tmp_path_factory) as (folder, first):
+        if first:
+            (folder / "said").write_text(mypy(folder))
+        return (folder / "said").read_text().splitlines()
+
+
+def mypy(folder: Path) -> str:
+    wrong = folder / "mistyped.py"
     shutil.copy(MISTYPED, wrong)
     ran = subprocess.run(
         [
@@ -34,7 +43,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         check=False,
     )
     assert ran.stderr == ""
-    return ran.stdout.splitlines()
+    return ran.stdout
 
 
 def marked(kind: str) -> dict[int, str]:

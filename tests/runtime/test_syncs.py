@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.command_line import fresh
+from tests.torchrun import torchrun
 
 PROGRAMS = Path(__file__).parent / "programs" / "ranks"
 APART = Path(__file__).parent / "programs" / "apart"
@@ -35,10 +36,9 @@ def found(text: str) -> set[str]:
 @every
 def test_torchrun_sees_the_marked_lines_and_nothing_else(program: Path, tmp_path: Path) -> None:
     ranks = 3 if program.stem == "replicas_that_drift" else 2
-    torchrun = (*TORCHRUN, "--nproc_per_node", str(ranks))
-    run = ("-m", "gradledger", "run", "--format", "json", "--output", "verdict", str(program))
-    ended = fresh(*torchrun, *run, at=tmp_path)
-    assert ended.status == 0, ended.errors
+    run = ("gradledger", "run", "--format", "json", "--output", "verdict", str(program))
+    done = torchrun(ranks, *run, at=tmp_path)
+    assert done.returncode == 0, done.stderr
     assert found((tmp_path / "verdict").read_text()) == marked(program, r"GL\d+", "(?:run: )?")
 
 

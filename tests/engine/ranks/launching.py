@@ -2,61 +2,25 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from tests.torchrun import FRESH_STORE
+from tests.once import once
+from tests.torchrun import torchrun
 
 ROOT = Path(__file__).parents[3]
 
 
-def launch(ranks: int, *arguments: str, seconds: int = 300, restarts: int = 0) -> str:
+def launch(
+    ranks: int, *arguments: str, seconds: int = 300, restarts: int = 0, real: bool = False
+) -> str:
     """Runs a module on so many ranks of this machine. What it has printed; fails if it failed."""
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    command += [f"--nproc-per-node={ranks}", f"--max-restarts={restarts}", "-m", *arguments]
-    environment = os.environ | FRESH_STORE | {"OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            printed, errors = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            process.terminate()  # torchrun then ends its ranks, which a kill would leave behind
-            printed, errors = process.communicate()
-    assert process.returncode == 0, printed[-3000:] + errors[-6000:]
-    return printed
-
-
-@contextmanager
-def once(name: str, factory: pytest.TempPathFactory) -> Iterator[tuple[Path, bool]]:
-    """A folder that all processes of this test run share, and whether this is the first to come.
-
-    Others wait until the first is done, and find what it left.
-    """
-    base = factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    folder = shared / name.replace(" ", "-")
-    folder.mkdir(exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        begun = folder / "begun"
-        first = not begun.exists()
-        begun.touch()
-        yield folder, first
+    done = torchrun(ranks, *arguments, at=ROOT, restarts=restarts, seconds=seconds, real=real)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
+    return done.stdout
 
 
 def run_set(name: str, ranks: int, factory: pytest.TempPathFactory) -> list[dict[str, Any]]:

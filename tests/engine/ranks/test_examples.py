@@ -7,8 +7,9 @@ import pytest
 from tests.engine.ranks.launching import launch
 
 
-@pytest.mark.parametrize("program", ["ddp.py", "fsdp.py"])
-def test_the_auditor_finds_nothing_on_two_ranks(program: str) -> None:
-    said = launch(2, "gradledger", "run", "--fail-on", "warning", f"examples/{program}")
+@pytest.mark.parametrize(("program", "real"), [("ddp.py", True), ("fsdp.py", False)])
+def test_the_auditor_finds_nothing_on_two_ranks(program: str, real: bool) -> None:
+    run = ("gradledger", "run", "--fail-on", "warning", f"examples/{program}")
+    said = launch(2, *run, real=real)
     assert "on 2 ranks" in said
     assert "largest difference from training with big batches" in said

@@ -9,8 +9,9 @@ import torch
 from torch.optim import AdamW
 
 from tests.engine.loops import assert_equal, assert_same, big_batches, net, windows
-from tests.engine.ranks.launching import launch, once
+from tests.engine.ranks.launching import launch
 from tests.engine.ranks.sharing import ACCUMULATE, RANKS, SAVED, data, left
+from tests.once import once
 
 
 @pytest.fixture(scope="module", params=["replicas", "shards"])
