@@ -72,10 +72,17 @@ class Targets(Conditions):
         short = shown.rpartition(".")[2]
         if isinstance(value, Thing) and value.plain and self.uses().of(short) & OF_MODELS:
             value = UNKNOWN  # no data, though it is made of nothing but data
+        elif self._is_factory_made(value, short):
+            value = replace(value, sure=False)  # `net = self.net()`: itself a net
         known = isinstance(value, Thing) and bool(value.reach or value.maybe)
         if known and short in self.backwarded():
             value = replace(value, sure=True)
         self.bind(full, value, target, shown)
+
+    def _is_factory_made(self, value: Known, name: str) -> bool:
+        """Does it come out of a call as tensors do, and has parameters, as these never have?"""
+        computed = isinstance(value, Thing) and value.sure and not (value.key or value.leaf)
+        return computed and bool(self.uses().of(name) & OF_MODELS)
 
     def _another_is_made(self, target: ast.expr) -> bool:
         """Does the file hand its parameters over a second time, those that there are then?"""
