@@ -15,7 +15,7 @@ from gradledger.static.lowering.effects import (
     Reads,
     Renews,
 )
-from gradledger.static.lowering.expressions import named_by
+from gradledger.static.lowering.expressions import LABELLED, named_by
 from gradledger.static.lowering.values import (
     NONE,
     PLAIN,
@@ -192,6 +192,8 @@ class Assignments(ByHand):
                     return True
                 # Next to the loss itself, its parts are there to be shown.
                 return isinstance(outputs, ast.Name) and self._comes_with_others(outputs.id)
+            case ast.Attribute(value=ast.Name(id=whole), attr=name):
+                return name not in self.backwarded() and self._is_an_output(whole, name)
             case ast.Name(id=name) | ast.Subscript(ast.Name(id=name), ast.Constant(value=int())):
                 pass
             case _:
@@ -199,6 +201,12 @@ class Assignments(ByHand):
         if "loss" in name.lower() or name in self.backwarded():
             return False
         return self._comes_with_others(name)
+
+    def _is_an_output(self, whole: str, name: str) -> bool:
+        """Is it a part, which nobody here has made, of what a model gave?"""
+        output = self.lookup(whole)
+        given = isinstance(output, Thing) and output.sure and output.built != LABELLED
+        return given and f"{output.key}.{name}" not in self.store
 
     def _comes_with_others(self, name: str) -> bool:
         """`loss, parts = criterion(out, y)`: is it one of several things that a call gives?"""

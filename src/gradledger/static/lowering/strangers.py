@@ -32,10 +32,6 @@ class Strangers(Inlining):
         """Calls a value."""
         raise NotImplementedError
 
-    def backwarded(self) -> set[str]:
-        """Names on which this function calls backward."""
-        raise NotImplementedError
-
     def arguments(self, node: ast.Call) -> Arguments:
         """The values that a call hands over."""
         positional: list[Known] = []
