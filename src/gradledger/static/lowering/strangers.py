@@ -24,6 +24,9 @@ from gradledger.static.lowering.values import (
     within,
 )
 
+HARMLESS = ("torch.", "builtins.", "copy.")
+"""Whose functions leave a net as it is: `print(net)`, `torch.save(net, path)`."""
+
 
 class Strangers(Inlining):
     """What is known of things by their names, and of who gets them."""
@@ -61,6 +64,9 @@ class Strangers(Inlining):
     ) -> None:
         """Takes note where code that cannot be followed gets hold of gradients."""
         short = facts.last(name)
+        called = owner is not None and owner.key == name  # a net, which gets data
+        if not called and not name.startswith(HARMLESS):
+            self.may_thaw([*filter(None, [owner]), *arguments.values()])
         if facts.attacks(short) or (anybody and facts.is_suspicious(short)):
             self.emit(HandsOver(self.at(node)))
             self.note_unknown(node, f"{short}() cannot be followed")
