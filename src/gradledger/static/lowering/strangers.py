@@ -134,14 +134,11 @@ class Strangers(Inlining):
 
     def freeze(self, keys: frozenset[str], value: Known) -> None:
         """`requires_grad` is set for what these keys name."""
+        self.frozen_if = frozenset(f for f in self.frozen_if if not _concerns(f[0], keys))
         if isinstance(value, Constant):
             if value.value:
                 # What is frozen but for a part is not frozen.
-                self.frozen = frozenset(
-                    k
-                    for k in self.frozen
-                    if not any(within(k, key) or within(key, k) for key in keys)
-                )
+                self.frozen = frozenset(k for k in self.frozen if not _concerns(k, keys))
             else:
                 self.frozen |= keys
                 self.ever_frozen |= keys
@@ -159,3 +156,8 @@ class Strangers(Inlining):
         return any(
             isinstance(inner, ast.Attribute) and inner.attr == "grad" for inner in ast.walk(node)
         )
+
+
+def _concerns(key: str, keys: frozenset[str]) -> bool:
+    """Is it one of these, a part of one, or has it one in it?"""
+    return any(within(key, k) or within(k, key) for k in keys)
