@@ -3,6 +3,33 @@
 from __future__ import annotations
 
 TWINS = {
+    "a sum over the windows of an epoch": """
+        optimizer.zero_grad()
+        for epoch in range(epochs):
+            total = 0
+            for i, (x, y) in enumerate(loader):
+                loss = criterion(model(x), y) / 4
+                loss.backward()
+                total += loss.item()  # right only
+                total += loss  # wrong only, GL701
+                if (i + 1) % 4 == 0 or i + 1 == len(loader):
+                    optimizer.step()
+                    optimizer.zero_grad()
+            print(total)
+        """,
+    "a sum over one window, which is let go with it": """
+        optimizer.zero_grad()
+        total = 0
+        for i, (x, y) in enumerate(loader):
+            loss = criterion(model(x), y) / 4
+            loss.backward()
+            total += loss  # GL701
+            if (i + 1) % 4 == 0 or i + 1 == len(loader):
+                optimizer.step()
+                optimizer.zero_grad()
+                print(total)
+                total = 0  # right only
+        """,
     "what an output has next to the loss that is differentiated may be a number": """
         from zoo import Teller
 
