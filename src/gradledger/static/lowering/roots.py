@@ -18,7 +18,7 @@ from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.knowledge import Knowledge
 from gradledger.static.lowering.set_later import set_by_others
 from gradledger.static.lowering.state import MOST_STATEMENTS, MOST_WORK, TooMuchCode
-from gradledger.static.lowering.strays import only_called
+from gradledger.static.lowering.strays import followers, only_called
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Optimizer, Thing, within
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import NOTHING, Program
@@ -439,9 +439,12 @@ def _apart(walk: Walk, contents: dict[str, frozenset[str]]) -> frozenset[str]:
 def _only_called(walk: Walk, key: str) -> bool:
     """Does the file call this model, and nothing else that could train it?"""
     name = key.rpartition(":")[2]
-    if not name.isidentifier() or not walk.uses().of(name) <= {"train"}:
+    if not name.isidentifier():
         return False
-    return name in _all_only_called(walk)
+    other_uses = walk.uses().of(name) - {"train"}
+    if other_uses <= {"parameters", "state_dict", "load_state_dict", "eval"} and other_uses:
+        return name in _all_only_called(walk) and name in followers(walk.scope.module.tree)
+    return not other_uses and name in _all_only_called(walk)
 
 
 def _all_only_called(walk: Walk) -> frozenset[str]:
