@@ -3,6 +3,33 @@
 from __future__ import annotations
 
 TWINS = {
+    "a net that listens to its own activations is trained for somebody who asks": """
+        class Watched(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.head = nn.Linear(8, 8), nn.Linear(8, 3)
+                self.heard = None
+
+            def remember(self, gradient):
+                self.heard = gradient
+
+            def forward(self, x):
+                x = self.body(x)
+                x.register_hook(self.remember)
+                return x, self.head(x)
+
+        def train(net: Watched, opt):
+            for i, (x, y) in enumerate(loader):
+                opt.zero_grad()  # GL201
+                _, out = net(x)
+                (criterion(out, y) / 8).backward()
+                if (i + 1) % 8 == 0 or i + 1 == len(loader):
+                    opt.step()
+                print(net.heard.norm())  # right only
+
+        watched = Watched()
+        train(watched, torch.optim.SGD(watched.parameters(), lr=0.1))
+        """,
     "a stranger may hang new parameters into a frozen net": """
         import copy
         from adapters import attach

@@ -17,6 +17,7 @@ from gradledger.static.lowering.effects import (
 )
 from gradledger.static.lowering.expressions import LABELLED
 from gradledger.static.lowering.gradients import GradientCalls
+from gradledger.static.lowering.hearing import asks_for_what_was_heard
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.values import (
     NO_KEYS,
@@ -305,8 +306,12 @@ class TensorCalls(GradientCalls):
         """What it returns; what it does on the way is not written down."""
         self.known.interesting[callee_of(forward)] = True
         before = self.inlined.copy(), len(self.unknown)
+        listening = self.listening
         value = self.quietly(lambda: self.call_function(forward, arguments, node))
         self.inlined, self.unknown = before[0], self.unknown[: before[1]]
+        if not listening and self.listening:
+            # A model that shows where it looks is trained like any other, unless somebody asks.
+            self.listening = asks_for_what_was_heard(forward, self.scope.module)
         return value
 
 
