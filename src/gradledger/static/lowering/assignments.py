@@ -205,8 +205,9 @@ class Assignments(ByHand):
     def _is_an_output(self, whole: str, name: str) -> bool:
         """Is it a part, which nobody here has made, of what a model gave?"""
         output = self.lookup(whole)
-        given = isinstance(output, Thing) and output.sure and output.built != LABELLED
-        return given and f"{output.key}.{name}" not in self.store
+        if not isinstance(output, Thing) or not output.sure or output.built == LABELLED:
+            return False
+        return f"{output.key}.{name}" not in self.store
 
     def _comes_with_others(self, name: str) -> bool:
         """`loss, parts = criterion(out, y)`: is it one of several things that a call gives?"""

@@ -94,7 +94,8 @@ class Inlining(Looking):
             for argument in node.args:
                 self.cut(argument)
         if self.frozen and self._attaches(function):
-            self.may_thaw([*filter(None, [function.bound]), *arguments.values()])
+            bound = () if function.bound is None else (function.bound,)
+            self.may_thaw((*bound, *arguments.values()))
         if not (root or always or self._is_worth_following(function, arguments)):
             return self._unfollowed(function, arguments, node)
         self.inlined.add(id(function.node))

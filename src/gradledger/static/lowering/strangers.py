@@ -66,7 +66,7 @@ class Strangers(Inlining):
         short = facts.last(name)
         called = owner is not None and owner.key == name  # a net, which gets data
         if not called and not name.startswith(HARMLESS):
-            self.may_thaw([*filter(None, [owner]), *arguments.values()])
+            self.may_thaw([*([owner] if owner is not None else ()), *arguments.values()])
         if facts.attacks(short) or (anybody and facts.is_suspicious(short)):
             self.emit(HandsOver(self.at(node)))
             self.note_unknown(node, f"{short}() cannot be followed")

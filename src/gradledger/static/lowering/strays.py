@@ -63,11 +63,12 @@ def followers(tree: ast.Module) -> frozenset[str]:
 
 def _writes_data(statement: ast.stmt, name: str) -> bool:
     """`name.data.copy_(…)`, `name.data.mul_(…).add_(…)`, `name.data = …`, of no gradient?"""
+    target: ast.expr
     match statement:
-        case ast.Expr(ast.Call() as target):
-            pass
-        case ast.Assign(targets=[ast.Attribute(attr="data") as target]):
-            pass
+        case ast.Expr(ast.Call() as call):
+            target = call
+        case ast.Assign(targets=[ast.Attribute(attr="data") as data]):
+            target = data
         case _:
             return False
     if any(
