@@ -24,6 +24,7 @@ from gradledger.static.lowering.values import (
     NO_PLACES,
     NONE,
     PLAIN,
+    RECIPE,
     UNKNOWN,
     Constant,
     FunctionDef,
@@ -245,7 +246,7 @@ class TensorCalls(GradientCalls):
             weight=weight,
             local=bool(self.local) or (made.local and kind in facts.MEAN_MODULES),
             depth=min(depths, default=len(self.loops)),
-            built=LABELLED if _labelled(node) and model else "",
+            built=LABELLED if _labelled(node) and model else _by_recipe(thing, node),
             passes=self._passes(thing, arguments, node),
         )
         return self._several(thing, arguments, made, node)
@@ -330,6 +331,12 @@ def _outputs(value: Known, as_output: Callable[[Known], Known]) -> Known | None:
 def _may_be_a_list(thing: Thing) -> bool:
     """Does `append` put something into it? A class from outside may as well keep a number."""
     return facts.last(thing.built) in facts.LISTS or not thing.built
+
+
+def _by_recipe(thing: Thing, node: ast.Call) -> str:
+    """Is something called of which nobody knows whether it is a net, or makes one?"""
+    given = node.args or node.keywords or thing.cls is not None or thing.built
+    return "" if given else RECIPE
 
 
 def _labelled(node: ast.Call) -> bool:
