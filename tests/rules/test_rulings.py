@@ -141,6 +141,24 @@ def test_two_optimizers_that_share_one_backward_break_no_law() -> None:
     assert found(TWO, loop * 3, END) == set()
 
 
+def test_a_joint_loss_for_two_nets_may_lie_below_another_of_one() -> None:
+    loop = [
+        *[Batch(at(3)), Clear(at(4), G), Clear(at(5), D), Backward(at(6), G | D), Step(at(7), "G")],
+        *[Backward(at(8), D), Step(at(9), "D")],
+    ]
+    assert found(TWO, loop * 3, END) == set()
+    at_the_end = [loop[0], *loop[3:], *loop[1:3]]
+    assert found(TWO, at_the_end * 3, END) == set()
+
+
+def test_what_two_nets_cleared_in_different_turns_get_is_no_joint_loss() -> None:
+    loop = [
+        *[Batch(at(3)), Backward(at(4), G | D), Step(at(5), "G"), Clear(at(6), G)],
+        *[Backward(at(7), D), Step(at(8), "D"), Clear(at(9), D)],
+    ]
+    assert found(TWO, loop * 3) == {"GL102:8"}
+
+
 def test_tasks_that_share_an_encoder_break_no_law() -> None:
     encoder, a, b = frozenset({"enc"}), frozenset({"a"}), frozenset({"b"})
     owners = [Own(at(1), "E", encoder), Own(at(2), "A", a), Own(at(3), "B", b)]

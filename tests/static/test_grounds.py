@@ -58,6 +58,15 @@ SURE = {
                 one.step()
                 one.step()  # GL101
         """,
+    "of two losses, each has a step": """
+        def fit(net, one, data):
+            for x, y in data:
+                one.zero_grad()
+                criterion(net(x), y).backward()
+                one.step()
+                net(x).pow(2).mean().backward()
+                one.step()  # GL101
+        """,
     "a schedule moves before the step of every window": """
         def fit(data, n):
             net = nn.Linear(8, 3)
@@ -80,6 +89,18 @@ DOUBTED = {
                 if x.mean() > 0:
                     one.step()
                 one.step()  # GL101
+        """,
+    "a clear between two losses may be meant for these": """
+        critic = nn.Linear(8, 1)
+        theirs = torch.optim.SGD(critic.parameters(), lr=0.1)
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            optimizer.step()
+            theirs.zero_grad()
+            (model(x).pow(2).mean() + critic(x).mean()).backward()
+            optimizer.step()  # GL101
+            theirs.step()
         """,
     "what clears is in the other arm of a condition that changes": """
         def fit(net, one, data):

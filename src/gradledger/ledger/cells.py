@@ -79,6 +79,8 @@ class Holding(Value):
     skipped: bool = False
     on_foreign: bool = False
     """It came to lie on deposits that another optimizer, not the owner, had already spent."""
+    joint: bool = False
+    """All owners that it reached had been cleared together for it: it may be meant for each."""
     local: bool = False
     """Not yet the same on all ranks."""
     synced: bool = False
@@ -178,6 +180,10 @@ class Cell(Value):
     """Cleared to zeros: empty, and yet not None."""
     cleared_at: Place | None = None
     """Where it was emptied, as long as it is empty."""
+    cleared_with: Optimizers = frozenset()
+    """Owners of all that was emptied in the same go, itself among them; kept until it is spent."""
+    waiting: bool = False
+    """Data has come or a step was made since it was emptied: what is emptied now is another's."""
     deposited: bool = False
     """Has ever held a deposit."""
     spent_sites: frozenset[Place] = frozenset()

@@ -89,11 +89,14 @@ def _(event: Gone, page: Page) -> Page:
 @_posts(Backward)
 def _(event: Backward, page: Page) -> Page:
     reached = frozenset(o for _, cell in page.among(event.cells) for o in cell.owners)
+    joint = len(reached) > 1 and all(
+        reached <= cell.cleared_with for _, cell in page.among(event.cells) if cell.owners
+    )
     good = Deposit(event.at, event.weight, event.scaler, partial=event.partial)
     bad = replace(good, finite=False)
     for cells, deposit in ((event.cells - event.non_finite, good), (event.non_finite, bad)):
         if cells:
-            page = page.touch(cells, _depositing(deposit, event, reached, page))
+            page = page.touch(cells, _depositing(deposit, event, reached, page, joint=joint))
     page = _walking(page, event.walks)
     if event.retain_graph:
         page = replace(page, retained=page.retained | {event.at})
@@ -119,7 +122,7 @@ def _walking(page: Page, walks: frozenset[Place]) -> Page:
 
 
 def _depositing(
-    deposit: Deposit, event: Backward, reached: frozenset[str], page: Page
+    deposit: Deposit, event: Backward, reached: frozenset[str], page: Page, *, joint: bool
 ) -> Callable[[Cell], Cell]:
     def change(cell: Cell) -> Cell:
         here = [h for h in cell.holdings if h.fresh and h.at == event.at]
@@ -128,13 +131,14 @@ def _depositing(
             # Deposits of one site from one batch (a loop over tasks) are one micro-batch.
             batches=0 if any(h.current for h in here) else 1,
             awaits=reached - cell.owners,
+            joint=joint,
             local=event.local,
             # What was spent while this pass ran was its own.
             on_foreign=not event.continues and any(h.fresh and h.spent_by for h in cell.holdings),
         )
         held = [replace(h, current=True) if h in here else h for h in cell.holdings]
         filled = cell.mapped([*held, new], page.counting)
-        return replace(filled, deposited=True, cleared_at=None)
+        return replace(filled, deposited=True, cleared_at=None, waiting=False)
 
     return change
 
@@ -240,6 +244,7 @@ def _(event: Step, page: Page) -> Page:
         return replace(
             cell.mapped((h.spent(event.optimizer, event.at) for h in cell.holdings), page.counting),
             spent_sites=cell.spent_sites | {h.at for h in cell.fresh},
+            cleared_with=frozenset(),
             # Who updates a parameter by hand is its owner from then on.
             owners=cell.owners or frozenset({event.optimizer}),
         )
@@ -256,7 +261,7 @@ def _(event: Step, page: Page) -> Page:
     def orphaned(cell: Cell) -> Cell:
         return replace(cell, wasted_sites=cell.wasted_sites | {h.at for h in cell.fresh} & sites)
 
-    page = page.touch(spent, spend)
+    page = _waiting(page.touch(spent, spend))
     page = _touch_fresh(page, part_spent_elsewhere)
     return page.touch_where(lambda cell: not cell.owners and bool(cell.holdings), orphaned)
 
@@ -313,14 +318,42 @@ def _(event: Clear, page: Page) -> Page:
             holdings=(),
             zeros=not (event.to_none or cell.is_none),
             cleared_at=event.at,
+            cleared_with=frozenset(),
+            waiting=False,
             wasted_sites=cell.wasted_sites | wasted,
             interrupted_at=None,
         )
 
-    page = page.touch(event.cells, change)
+    page = _cleared_together(page.touch(event.cells, change), event)
     holders = {o for _, cell in page.groups if cell.fresh for o in cell.owners}
     # An owner that holds nothing fresh any more will not spend its part of anything.
     return _touch_fresh(page, lambda h: replace(h, awaits=h.awaits & holders))
+
+
+def _cleared_together(page: Page, event: Clear) -> Page:
+    """What was emptied in one go, with nothing between: by one call, or by one after the other.
+
+    A clear further up in the text than the last one belongs to the next turn of a loop.
+    """
+    if len(page.accounts) < 2:
+        return page
+
+    def in_one_go(cell: Cell) -> bool:
+        before = cell.cleared_at
+        if before is None or cell.waiting or not cell.owners:
+            return False
+        return before.path != event.at.path or before.line <= event.at.line
+
+    owners = frozenset(o for _, cell in page.groups if in_one_go(cell) for o in cell.owners)
+    return page.touch_where(in_one_go, lambda cell: replace(cell, cleared_with=owners))
+
+
+def _waiting(page: Page) -> Page:
+    """What is empty by now was emptied some time ago."""
+    return page.touch_where(
+        lambda cell: bool(cell.cleared_with) and cell.cleared_at is not None and not cell.waiting,
+        lambda cell: replace(cell, waiting=True),
+    )
 
 
 @_posts(Keep)
@@ -339,6 +372,7 @@ def _(event: Release, page: Page) -> Page:
 
 @_posts(Batch)
 def _(event: Batch, page: Page) -> Page:
+    page = _waiting(page)
     return _touch_fresh(page, lambda h: replace(h, current=False), among=event.cells)
 
 

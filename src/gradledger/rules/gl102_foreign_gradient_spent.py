@@ -22,7 +22,9 @@ def broken(page: Page, step: Step) -> Iterator[Breach]:
                 *deposited(newer),
             )
             detail = f"also spends gradients of a backward that {spender} has already used"
-            yield Breach(step.at, detail, evidence, names)
+            # A joint loss for two nets looks the same where both were cleared together for it.
+            sure = not all(h.joint for h in foreign)
+            yield Breach(step.at, detail, evidence, names, sure)
 
 
 RULE = Rule(
@@ -37,7 +39,8 @@ RULE = Rule(
         "optimizer that steps next. When two networks are trained against each other, the first "
         "one's loss leaves gradients in the second. If the second is not cleared before its own "
         "backward, its step uses both. Two optimizers that each spend their part of one "
-        "backward break nothing."
+        "backward break nothing, and where both were cleared together right before it, the loss "
+        "may have been meant for both."
     ),
     why=(
         "In a GAN, the generator's loss rewards a discriminator that is fooled. Leaked into the "

@@ -227,9 +227,17 @@ def _wasted_in_turns(followed: list[Root], effort: _Effort) -> Iterator[Finding]
 def _raised(
     finding: Finding, program: Program, options: set[str], interpreter: Interpreter
 ) -> Finding:
-    """The finding, which is certain also where a clear may find nothing of what it drops else."""
-    if finding.rule != "GL204" or finding.certainty == "certain":
+    """The finding, which is certain also where a clear may find nothing of what it drops else.
+
+    Or where a sum cannot have outlived a step before there was one.
+    """
+    if finding.rule not in ("GL204", "GL701") or finding.certainty == "certain":
         return finding
+    if finding.rule == "GL701":
+        from gradledger.static.outliving import outlives_windows
+
+        sure = outlives_windows(finding, program)
+        return replace(finding, certainty="certain") if sure else finding
     from gradledger.static.wasting import is_always_wasted
 
     met = interpreter.met_by((finding.rule, finding.at))

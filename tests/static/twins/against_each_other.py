@@ -3,6 +3,27 @@
 from __future__ import annotations
 
 TWINS = {
+    "nets that a caller's recipes make": """
+        class Game:
+            def __init__(self, author, critic):
+                self.author = author
+                self.critic = critic
+
+            def play(self, loader):
+                author, critic = self.author(), self.critic()
+                ours = torch.optim.Adam(author.parameters())
+                theirs = torch.optim.Adam(critic.parameters())
+                for x in loader:
+                    critic.zero_grad()
+                    fake = author(x)
+                    fake = fake.detach()  # right only
+                    (critic(fake).mean() - critic(x).mean()).backward()
+                    theirs.step()
+                    author.zero_grad()  # GL204
+                    loss = -critic(author(x)).mean()
+                    loss.backward(inputs=list(author.parameters()))
+                    ours.step()
+        """,
     "a critic's turn that may come no time still drops what the author's left there": """
         author, critic = nn.Linear(8, 8), nn.Linear(8, 1)
         ours = torch.optim.Adam(author.parameters())

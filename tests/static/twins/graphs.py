@@ -3,6 +3,80 @@
 from __future__ import annotations
 
 TWINS = {
+    "a sum over the windows of an epoch": """
+        optimizer.zero_grad()
+        for epoch in range(epochs):
+            total = 0
+            for i, (x, y) in enumerate(loader):
+                loss = criterion(model(x), y) / 4
+                loss.backward()
+                total += loss.item()  # right only
+                total += loss  # wrong only, GL701
+                if (i + 1) % 4 == 0 or i + 1 == len(loader):
+                    optimizer.step()
+                    optimizer.zero_grad()
+            print(total)
+        """,
+    "a sum over one window, which is let go with it": """
+        optimizer.zero_grad()
+        total = 0
+        for i, (x, y) in enumerate(loader):
+            loss = criterion(model(x), y) / 4
+            loss.backward()
+            total += loss  # GL701
+            if (i + 1) % 4 == 0 or i + 1 == len(loader):
+                optimizer.step()
+                optimizer.zero_grad()
+                print(total)
+                total = 0  # right only
+        """,
+    "what an output has next to the loss that is differentiated may be a number": """
+        from zoo import Teller
+
+        teller = Teller()
+        optimizer = torch.optim.SGD(teller.parameters(), lr=0.1)
+        told = []
+        for x, y in loader:
+            optimizer.zero_grad()
+            out = teller(x, y)
+            out.loss.backward()
+            optimizer.step()
+            told.append(out.loss_value)  # right only
+            told.append(out.loss)  # wrong only, GL701
+        """,
+    "what is computed of an output's numbers is a number": """
+        from zoo import Teller
+
+        def learn(teller, optimizer, x, y):
+            optimizer.zero_grad()
+            out = teller(x, y)
+            loss, shown = out.loss, out.loss_value * 0.5  # right only
+            loss = shown = out.loss * 0.5  # wrong only
+            loss.backward()
+            optimizer.step()
+            return shown / len(x), None
+
+        def train(teller: Teller):
+            optimizer = torch.optim.SGD(teller.parameters(), lr=0.1)
+            told = []
+            for x, y in loader:
+                loss, _ = learn(teller, optimizer, x, y)
+                told.append(loss)  # GL701
+        """,
+    "what an output counts is summed without a graph": """
+        from zoo import Teller
+
+        teller = Teller()
+        optimizer = torch.optim.SGD(teller.parameters(), lr=0.1)
+        total = 0
+        for x, y in loader:
+            optimizer.zero_grad()
+            out = teller(x, y)
+            out.loss.backward()
+            optimizer.step()
+            total += out.hits  # right only
+            total += out.loss  # wrong only, GL701
+        """,
     "what a criterion gives next to its loss may be numbers": """
         class Parts(nn.Module):
             def forward(self, out, y):

@@ -3,6 +3,31 @@
 from __future__ import annotations
 
 TWINS = {
+    "a net that follows another one is not trained by that": """
+        slow = nn.Linear(8, 3)
+        slow.load_state_dict(model.state_dict())
+        one = torch.optim.SGD(model.parameters(), lr=0.1)  # GL601
+        for x, y in loader:
+            goal = slow(x)
+            goal = goal.detach()  # right only
+            one.zero_grad()
+            (model(x) - goal).square().mean().backward()
+            one.step()
+            for old, new in zip(slow.parameters(), model.parameters()):
+                old.data.mul_(0.9).add_(0.1 * new.data)
+        """,
+    "what is written into a net's data may be its own gradient": """
+        slow = nn.Linear(8, 3)
+        one = torch.optim.SGD(model.parameters(), lr=0.1)  # GL601
+        for x, y in loader:
+            one.zero_grad()
+            (model(x) - slow(x)).square().mean().backward()
+            one.step()
+            for old, new in zip(slow.parameters(), model.parameters()):
+                old.data.copy_(old.data - 0.1 * old.grad)  # right only
+                old.grad.zero_()  # right only
+                old.data.copy_(0.1 * new.data + 0.9 * old.data)  # wrong only
+        """,
     "a container has the parameters of what is in it": """
         import kornia.augmentation as K
         before = nn.Sequential(K.RandomGamma((0.7, 2.0)), K.RandomBrightness(0.3))  # right only

@@ -3,6 +3,85 @@
 from __future__ import annotations
 
 TWINS = {
+    "a net that listens to its own activations is trained for somebody who asks": """
+        class Watched(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.head = nn.Linear(8, 8), nn.Linear(8, 3)
+                self.heard = None
+
+            def remember(self, gradient):
+                self.heard = gradient
+
+            def forward(self, x):
+                x = self.body(x)
+                x.register_hook(self.remember)
+                return x, self.head(x)
+
+        def train(net: Watched, opt):
+            for i, (x, y) in enumerate(loader):
+                opt.zero_grad()  # GL201
+                _, out = net(x)
+                (criterion(out, y) / 8).backward()
+                if (i + 1) % 8 == 0 or i + 1 == len(loader):
+                    opt.step()
+                print(net.heard.norm())  # right only
+
+        watched = Watched()
+        train(watched, torch.optim.SGD(watched.parameters(), lr=0.1))
+        """,
+    "a stranger may hang new parameters into a frozen net": """
+        import copy
+        from adapters import attach
+
+        def tuned(rank):
+            net = copy.deepcopy(model).eval()
+            for p in net.parameters():
+                p.requires_grad_(False)
+            attach(net, rank)  # right only
+            opt = torch.optim.SGD([p for p in net.parameters() if p.requires_grad], lr=0.1)
+            for x, y in loader:
+                opt.zero_grad()
+                criterion(net(x), y).backward()
+                opt.step()  # GL202
+            return net
+
+        def compare():
+            for rank in (4, 8):
+                tuned(rank)
+
+        compare()
+        """,
+    "a function that is seen may do so too": """
+        import copy
+
+        class Adapter(nn.Module):
+            def __init__(self, inner, rank):
+                super().__init__()
+                self.inner, self.down = inner, nn.Linear(8, rank)
+
+        def attach(net, rank):
+            for name, part in list(net.named_children()):
+                setattr(net, name, Adapter(part, rank))
+
+        def tuned(rank):
+            net = copy.deepcopy(model).eval()
+            for p in net.parameters():
+                p.requires_grad_(False)
+            attach(net, rank)  # right only
+            opt = torch.optim.SGD([p for p in net.parameters() if p.requires_grad], lr=0.1)
+            for x, y in loader:
+                opt.zero_grad()
+                criterion(net(x), y).backward()
+                opt.step()  # GL202
+            return net
+
+        def compare():
+            for rank in (4, 8):
+                tuned(rank)
+
+        compare()
+        """,
     "a step right behind its own clear finds nothing, also with two optimizers": """
         net, head = nn.Linear(8, 8), nn.Linear(8, 3)
         one = torch.optim.SGD(net.parameters(), lr=0.1)

@@ -15,6 +15,29 @@ TWINS = {
             criterion(head(body(x)), y).backward()
             head_optimizer.step()
         """,
+    "an option that freezes a net is the same where its turn comes": """
+        def give(net, on):
+            for p in net.parameters():
+                p.requires_grad = on
+
+        def train(loader, options):
+            author, critic = nn.Linear(8, 8), nn.Linear(8, 1)
+            ours = torch.optim.Adam(author.parameters())
+            theirs = torch.optim.Adam(critic.parameters())
+            for x, _ in loader:
+                fake = author(x)
+                loss = (fake - x).square().mean() - critic(fake).mean()
+                if options.judged:  # right only
+                    give(critic, False)  # right only
+                ours.zero_grad()
+                loss.backward()
+                ours.step()
+                if options.judged:
+                    give(critic, True)  # right only
+                    theirs.zero_grad()  # GL204
+                    (critic(fake.detach()).mean() - critic(x).mean()).backward()
+                    theirs.step()
+        """,
     "what a function makes of data is data, whatever else it makes": """
         def crops(real, fake):
             return real[:, :4], fake[:, :4]

@@ -22,26 +22,38 @@ def surely_spent_before(finding: Finding, sight: Sight) -> bool:
 
 
 def _steps_again(finding: Finding, program: Program) -> bool:
-    """Is it the second step in a row, with no way round, nothing deposited and nothing cleared?"""
+    """Is it the second step in a row, with no way round, and nothing cleared or edited between?
+
+    What was deposited between the two comes on top of what the first one has spent.
+    """
     return any(_second_in_a_row(finding, run) for run in straight_runs(program))
 
 
 def _second_in_a_row(finding: Finding, run: list[Event]) -> bool:
-    stepped: set[str] = set()
-    for event in run:
-        if isinstance(event, Step):
-            if event.at == finding.at and event.optimizer in stepped:
-                return True
-            stepped.add(event.optimizer)
-        elif _touches(event, finding.cells):
-            stepped.clear()
+    for place, step in enumerate(run):
+        if not isinstance(step, Step) or step.at != finding.at:
+            continue
+        between: list[Event] = []
+        for event in reversed(run[:place]):
+            if isinstance(event, Step) and event.optimizer == step.optimizer:
+                return _all_is_left(between, finding.cells)
+            between.append(event)
     return False
 
 
-def _touches(event: Event, cells: frozenset[str]) -> bool:
-    """Does it change what is in these cells, or may it?"""
-    if not isinstance(event, Backward | Clear | Edit):
+def _all_is_left(events: list[Event], cells: frozenset[str]) -> bool:
+    """Do these neither clear nor change what is in the cells?
+
+    With a backward among them, a clear of others may be one of these, and misread by us.
+    """
+    if any(isinstance(event, Clear | Edit) and _touches(event, cells) for event in events):
         return False
+    kinds = set(map(type, events))
+    return not {Backward, Clear} <= kinds
+
+
+def _touches(event: Clear | Edit, cells: frozenset[str]) -> bool:
+    """Does it change what is in these cells, or may it?"""
     return not event.cells or not event.cells.isdisjoint(cells)
 
 

@@ -10,7 +10,7 @@ from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts
 from gradledger.static.lowering.by_hand import ByHand
 from gradledger.static.lowering.effects import Edits, Reads, Renews
-from gradledger.static.lowering.members import named_by
+from gradledger.static.lowering.members import LABELLED, named_by
 from gradledger.static.lowering.spelling import called_name
 from gradledger.static.lowering.values import (
     NONE,
@@ -188,6 +188,8 @@ class Assignments(ByHand):
                     return True
                 # Next to the loss itself, its parts are there to be shown.
                 return isinstance(outputs, ast.Name) and self._comes_with_others(outputs.id)
+            case ast.Attribute(value=ast.Name(id=whole), attr=name):
+                return name not in self.backwarded() and self._is_an_output(whole, name)
             case ast.Name(id=name) | ast.Subscript(ast.Name(id=name), ast.Constant(value=int())):
                 pass
             case _:
@@ -195,6 +197,13 @@ class Assignments(ByHand):
         if "loss" in name.lower() or name in self.backwarded():
             return False
         return self._comes_with_others(name)
+
+    def _is_an_output(self, whole: str, name: str) -> bool:
+        """Is it a part, which nobody here has made, of what a model gave?"""
+        output = self.lookup(whole)
+        if not isinstance(output, Thing) or not output.sure or output.built == LABELLED:
+            return False
+        return f"{output.key}.{name}" not in self.store
 
     def _comes_with_others(self, name: str) -> bool:
         """`loss, parts = criterion(out, y)`: is it one of several things that a call gives?"""

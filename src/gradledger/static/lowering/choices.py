@@ -98,6 +98,7 @@ class Choices(Assignments):
             return write
 
         then, orelse = self.both(body(node.body), body(node.orelse))
+        self._note_frozen(asked)
         if guard and holds(then, Spends) != holds(orelse, Spends):
             # No step behind a guard: what is dropped later on is dropped for a reason.
             excuse = self.block(lambda: self.excuse(node))
@@ -111,6 +112,14 @@ class Choices(Assignments):
                 if not holds(way, Spends):
                     self.deferred |= {e.at for e in events_in(way) if isinstance(e, Schedule)}
         self.out.append(chosen(asked, then, orelse))
+
+    def _note_frozen(self, asked: Condition) -> None:
+        """What one answer has frozen stays so wherever the same is asked again."""
+        if isinstance(asked, Ask) and asked.name and not counts_rounds(asked):
+            for keys, way in zip(
+                self.frozen_apart, (asked.positive, not asked.positive), strict=True
+            ):
+                self.frozen_if |= {(key, asked.name, way) for key in keys}
 
     def _asks_anew(self, asked: Condition) -> bool:
         """Has nothing so far depended on the same question?"""

@@ -64,7 +64,7 @@ class Rounds(Managers):
         draws = data or not nested or draws_data(node)
         outer, self.fresh = self.fresh, frozenset() if draws else self._given()
         self.count_comparison()
-        before, frozen = dict(self.store), self.frozen
+        before, frozen, parted = dict(self.store), self.frozen, self.frozen_if
         statements = self.statements
         body, loop = self._round(node, id, enter, {})
         again = self._left_behind(before, loop, body)
@@ -91,6 +91,7 @@ class Rounds(Managers):
         set_back = dict.fromkeys(loop.set_back, Count(""))
         self.store = joined(before, self.store) | counts | set_back
         self.frozen &= frozen
+        self.frozen_if &= parted
 
     def _given(self) -> frozenset[str]:
         """The names that have got a value for the data at hand."""

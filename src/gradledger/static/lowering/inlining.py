@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from gradledger.ledger.tuples import NamedTuple
 from gradledger.ledger.values import replace
@@ -30,8 +31,10 @@ from gradledger.static.lowering.values import (
     Constant,
     FunctionDef,
     Items,
+    Keys,
     Known,
     Optimizer,
+    Parameters,
     Thing,
     is_plain,
     reach_of,
@@ -43,6 +46,16 @@ from gradledger.static.program import Call, Program
 from gradledger.static.vocabulary import CUTS_IN_PLACE, DOES, HOOKS
 
 _NUMBER = Pattern(r"#(\d+)")
+
+ATTACHES = Pattern(
+    r"setattr\(|add_module\(|register_(?:parameter|module)\(|Parameter\("
+    r"|(?:\]|(?<!self)\.\w+)[ \t]*=[ \t]*[\w.]*\b[A-Z]\w*\(",
+    words=("setattr(", "add_module(", "register_", "Parameter(", "="),
+)
+"""Words of functions that hang new modules or parameters into what they are given."""
+
+OF_THE_FROZEN = frozenset({"GL202", "GL501"})
+"""Rules that say that nothing was deposited, as where all that there is was frozen."""
 
 
 class Arguments(NamedTuple):
@@ -82,6 +95,9 @@ class Inlining(Looking):
         if isinstance(node, ast.Call) and function.module.says(CUTS_IN_PLACE, function.node):
             for argument in node.args:
                 self.cut(argument)
+        if self.frozen and self._attaches(function):
+            bound = () if function.bound is None else (function.bound,)
+            self.may_thaw((*bound, *arguments.values()))
         if not (root or always or self._is_worth_following(function, arguments)):
             return self._unfollowed(function, arguments, node)
         self.inlined.add(id(function.node))
@@ -98,6 +114,18 @@ class Inlining(Looking):
         if again is not None and not self.loops and all(map(is_plain, arguments.values())):
             return again
         return self._followed(function, arguments, node, root=root)
+
+    def _attaches(self, function: FunctionDef) -> bool:
+        """Does it give new parts to an object, by itself or by what it calls?"""
+        return self._reaches(
+            function, self.known.attaching, lambda f: f.module.says(ATTACHES, f.node)
+        )
+
+    def may_thaw(self, values: Iterable[Known]) -> None:
+        """Who gets a frozen net may hang new parameters into it, or set its own free."""
+        given = NO_KEYS.union(*map(_keys_given, values)) if self.frozen else NO_KEYS
+        if any(within(key, k) or within(k, key) for key in given for k in self.frozen):
+            self.doubted |= OF_THE_FROZEN
 
     def _is_worth_following(self, function: FunctionDef, arguments: Arguments) -> bool:
         return self.is_interesting(function) or self.acts_on_what_it_has(
@@ -248,6 +276,8 @@ class Inlining(Looking):
         bound = (function.bound,) if function.bound is not None else ()
         if isinstance(function.bound, Thing) and function.bound.key:
             self._renew_attributes(function, function.bound.key, node)
+            if function.module.says(ATTRIBUTES, function.node):
+                self.may_thaw(bound)
         self.listening = self.listening or function.module.says(HOOKS, function.node)
         values = (*bound, *arguments.values())
         made = self.computed(*values, sure=False)
@@ -288,6 +318,19 @@ class Inlining(Looking):
             held = self.store.get(f"{owner}.{name}", Thing(f"{owner}.{name}"))
             if isinstance(held, Thing) and held.key and not held.plain:
                 self.emit(Renews(self.at(node), frozenset({held.key})))
+
+
+def _keys_given(value: Known) -> Keys:
+    """What somebody can change who has this value."""
+    match value:
+        case Thing():
+            return frozenset({value.key} if value.key and not value.plain else ())
+        case Items():
+            return NO_KEYS.union(*map(_keys_given, value.values))
+        case Parameters():
+            return value.keys
+        case _:
+            return NO_KEYS
 
 
 def _number(key: str) -> int:

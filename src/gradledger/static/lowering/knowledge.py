@@ -21,6 +21,7 @@ class Knowledge:
         self.depositing: dict[Callee, bool] = {}
         self.spending: dict[Callee, bool] = {}
         self.doing: dict[Callee, bool] = {}
+        self.attaching: dict[Callee, bool] = {}
         self.in_sight: dict[Callee, bool] = {}
         """Whether what deposits there is code that can be followed."""
         self.generators: dict[int, bool] = {}

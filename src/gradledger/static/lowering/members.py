@@ -107,13 +107,23 @@ class Members(Names):
             thing.plain,
             # What transformers' models call the loss is a mean over the batch.
             MEAN if name == "loss" and thing.built == LABELLED else UNKNOWN_WEIGHT,
-            sure=thing.sure,
+            sure=thing.sure and not self._may_be_shown_only(thing, name),
             carried=thing.carried,
             local=thing.local,
             depth=thing.depth,
             maybe=thing.maybe,
             passes=thing.passes,
         )
+
+    def _may_be_shown_only(self, thing: Thing, name: str) -> bool:
+        """`out.loss_value`, next to the `out.loss` that is differentiated: as likely a number."""
+        if "loss" not in name.lower() or (name == "loss" and thing.built == LABELLED):
+            return False
+        return name not in self.backwarded()
+
+    def backwarded(self) -> set[str]:
+        """Names on which this function calls backward."""
+        raise NotImplementedError
 
     def _lend(self, name: str) -> None:
         """`zero = optimizer.zero_grad`: whoever has it clears, under another name."""

@@ -184,6 +184,8 @@ class Ownership:
         leaves = effect.keys & self.leaves
         if leaves and effect.leaf:
             return leaves, NO_CELLS
+        if effect.keys and effect.keys <= self.strays:
+            return effect.keys, NO_CELLS
         if self.single:
             only = next(iter(self.owned.values()))
             if only & self.unknown:

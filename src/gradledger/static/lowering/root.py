@@ -106,9 +106,21 @@ def _apart(walk: Frameworks, contents: dict[str, frozenset[str]]) -> frozenset[s
 def _only_called(walk: Frameworks, key: str) -> bool:
     """Does the file call this model, and nothing else that could train it?"""
     name = key.rpartition(":")[2]
-    if not name.isidentifier() or not walk.uses().of(name) <= {"train"}:
+    if not name.isidentifier():
         return False
-    return name in _all_only_called(walk)
+    other_uses = walk.uses().of(name) - {"train"}
+    if other_uses and not other_uses <= {"parameters", "state_dict", "load_state_dict", "eval"}:
+        return False
+    if name not in _all_only_called(walk):
+        return False
+    return not other_uses or _follows(walk, name)
+
+
+def _follows(walk: Frameworks, name: str) -> bool:
+    """Is all that changes the model what another one's parameters are?"""
+    from gradledger.static.lowering.strays import followers
+
+    return name in followers(walk.scope.module.tree)
 
 
 def _all_only_called(walk: Frameworks) -> frozenset[str]:

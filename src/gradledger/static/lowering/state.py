@@ -43,6 +43,10 @@ class State(Effort):
         self.ended: list[tuple[str, Event]] = []
         """Loops over data in the block at hand, and that their data has ended."""
         self.frozen: frozenset[str] = frozenset()
+        self.frozen_if: frozenset[tuple[str, str, bool]] = frozenset()
+        """What is frozen where a condition has this answer, and was not before."""
+        self.frozen_apart: tuple[frozenset[str], frozenset[str]] = frozenset(), frozenset()
+        """What one of the two ways that have just met has frozen, and what the other has."""
         self.grad_enabled = True
         self.averaged: dict[Place, bool] = {}
         """Where models are called outside of `no_sync`, and whether they surely have ranks."""
@@ -172,6 +176,9 @@ class State(Effort):
     def forget(self, variable: str) -> None:
         """Conditions on this variable have to be asked again."""
         self.out.append(Forget(variable))
+        if self.frozen_if:
+            asked = self.condition_names.get(variable, set()) | {variable}
+            self.frozen_if = frozenset(f for f in self.frozen_if if f[1] not in asked)
 
     def block(self, write: Callable[[], None]) -> Program:
         """What `write` writes, as a block of its own."""
@@ -196,19 +203,22 @@ class State(Effort):
     def both(self, one: Callable[[], None], other: Callable[[], None]) -> tuple[Program, Program]:
         """Two ways to go on from here, as blocks; afterwards, names are what they are on both."""
         self.count_comparison()
-        before, frozen = dict(self.store), self.frozen
+        before, frozen, parted = dict(self.store), self.frozen, self.frozen_if
         then = self.block(one)
-        after_then, frozen_then = self.store, self.frozen
-        self.store, self.frozen = before, frozen
+        after_then, frozen_then, parted_then = self.store, self.frozen, self.frozen_if
+        self.store, self.frozen, self.frozen_if = before, frozen, parted
         orelse = self.block(other)
+        self.frozen_apart = frozenset(), frozenset()
         if _leaves(then):
             return then, orelse
         if _leaves(orelse):
-            self.store, self.frozen = after_then, frozen_then
+            self.store, self.frozen, self.frozen_if = after_then, frozen_then, parted_then
             return then, orelse
         self.store = joined(after_then, self.store)
         self._note_joined_optimizers()
+        self.frozen_apart = frozen_then - self.frozen, self.frozen - frozen_then
         self.frozen = self.frozen & frozen_then
+        self.frozen_if = self.frozen_if & parted_then
         return then, orelse
 
     def _note_joined_optimizers(self) -> None:

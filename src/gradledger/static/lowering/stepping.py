@@ -36,8 +36,9 @@ from gradledger.static.lowering.values import (
     Thing,
     is_plain,
     reach_of,
+    within,
 )
-from gradledger.static.program import NOTHING, Branch, Loop
+from gradledger.static.program import NOTHING, Branch, Do, Loop, Program
 from gradledger.static.vocabulary import HOOKS
 
 ROLE_METHODS = frozenset(
@@ -266,7 +267,7 @@ class Stepping(Strangers):
             passes=loss.passes,
             maybe=loss.maybe if inputs is None else NO_KEYS,
         )
-        self.emit(replace(effect, **more) if more else effect)
+        self._deposit_where_frozen(replace(effect, **more) if more else effect)
         self.reached |= reach
         again = retain is not None and self._may_be_for_others(retain, reach)
         if again or create is not None or self.listening:
@@ -275,6 +276,21 @@ class Stepping(Strangers):
             self.emit(Excuses(self.at(node), reach))
         self.listening = False
         self.backwards += 1
+
+    def _deposit_where_frozen(self, effect: Deposits) -> None:
+        """What an option has frozen gets nothing where that option is chosen."""
+        asked = sorted({name for key, name, _ in self.frozen_if if _reaches(effect, key)})
+        if len(asked) != 1 or len(self.optimizers) < 2:  # of several, the paths would be too many
+            self.emit(effect)
+            return
+        name = asked[0]
+
+        def frozen_if(answer: bool) -> Program:
+            keys = {key for key, *way in self.frozen_if if way == [name, answer]}
+            return Do(replace(effect, frozen=effect.frozen | keys))
+
+        self.count_work(2)
+        self.out.append(Branch(frozen_if(True), frozen_if(False), name))
 
     def _may_be_for_others(self, retain: Known, reach: frozenset[str]) -> bool:
         """May a pass that keeps its graph be made for somebody else than the optimizer?"""
@@ -324,6 +340,11 @@ class Stepping(Strangers):
         """Is there a word of ranks that do not sync, in some way that is not followed?"""
         source = self.scope.module.source
         return self.no_sync_maybe or "no_sync" in source or "backward_grad_sync" in source
+
+
+def _reaches(effect: Deposits, key: str) -> bool:
+    """May it deposit there?"""
+    return any(within(r, key) or within(key, r) for r in effect.keys | effect.maybe)
 
 
 def _moves_a_rate(node: ast.Call) -> bool:

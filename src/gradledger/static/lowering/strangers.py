@@ -20,16 +20,15 @@ from gradledger.static.lowering.values import (
     within,
 )
 
+HARMLESS = ("torch.", "builtins.", "copy.")
+"""Whose functions leave a net as it is: `print(net)`, `torch.save(net, path)`."""
+
 
 class Strangers(Inlining):
     """What is known of things by their names, and of who gets them."""
 
     def call_value(self, callee: Known, node: ast.Call) -> Known:
         """Calls a value."""
-        raise NotImplementedError
-
-    def backwarded(self) -> set[str]:
-        """Names on which this function calls backward."""
         raise NotImplementedError
 
     def arguments(self, node: ast.Call) -> Arguments:
@@ -61,6 +60,9 @@ class Strangers(Inlining):
     ) -> None:
         """Takes note where code that cannot be followed gets hold of gradients."""
         short = facts.last(name)
+        called = owner is not None and owner.key == name  # a net, which gets data
+        if not called and not name.startswith(HARMLESS):
+            self.may_thaw([*([owner] if owner is not None else ()), *arguments.values()])
         if facts.attacks(short) or (anybody and facts.is_suspicious(short)):
             self.emit(HandsOver(self.at(node)))
             self.note_unknown(node, f"{short}() cannot be followed")
@@ -128,14 +130,11 @@ class Strangers(Inlining):
 
     def freeze(self, keys: frozenset[str], value: Known) -> None:
         """`requires_grad` is set for what these keys name."""
+        self.frozen_if = frozenset(f for f in self.frozen_if if not _concerns(f[0], keys))
         if isinstance(value, Constant):
             if value.value:
                 # What is frozen but for a part is not frozen.
-                self.frozen = frozenset(
-                    k
-                    for k in self.frozen
-                    if not any(within(k, key) or within(key, k) for key in keys)
-                )
+                self.frozen = frozenset(k for k in self.frozen if not _concerns(k, keys))
             else:
                 self.frozen |= keys
                 self.ever_frozen |= keys
@@ -153,3 +152,8 @@ class Strangers(Inlining):
         return any(
             isinstance(inner, ast.Attribute) and inner.attr == "grad" for inner in ast.walk(node)
         )
+
+
+def _concerns(key: str, keys: frozenset[str]) -> bool:
+    """Is it one of these, a part of one, or has it one in it?"""
+    return any(within(key, k) or within(k, key) for k in keys)

@@ -41,6 +41,47 @@ def _handed_on(tree: ast.Module) -> Iterator[str]:
                         yield child.id
 
 
+def followers(tree: ast.Module) -> frozenset[str]:
+    """The names of modules whose parameters get the data of others, one by one, and nothing else.
+
+    `for t, p in zip(target.parameters(), net.parameters()): t.data.copy_(p.data)` trains nothing.
+    """
+    spoken_of: list[str] = []
+    written: list[str] = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(ast.Attribute(ast.Name(id=name), "parameters" | "named_parameters")):
+                spoken_of.append(name)
+            case ast.For(ast.Tuple(elts=parts), ast.Call(ast.Name(id="zip"), args=nets)):
+                for part, net in zip(parts, nets, strict=False):
+                    match part, net:
+                        case ast.Name(id=one), ast.Call(ast.Attribute(ast.Name(id=name))):
+                            if all(_writes_data(statement, one) for statement in node.body):
+                                written.append(name)
+    return frozenset(name for name in written if spoken_of.count(name) == written.count(name))
+
+
+def _writes_data(statement: ast.stmt, name: str) -> bool:
+    """`name.data.copy_(…)`, `name.data.mul_(…).add_(…)`, `name.data = …`, of no gradient?"""
+    target: ast.expr
+    match statement:
+        case ast.Expr(ast.Call() as call):
+            target = call
+        case ast.Assign(targets=[ast.Attribute(attr="data") as data]):
+            target = data
+        case _:
+            return False
+    if any(
+        isinstance(inner, ast.Attribute) and inner.attr == "grad" for inner in ast.walk(statement)
+    ):
+        return False
+    into = ""
+    while isinstance(target, ast.Call | ast.Attribute):
+        into = target.attr if isinstance(target, ast.Attribute) else into
+        target = target.func if isinstance(target, ast.Call) else target.value
+    return isinstance(target, ast.Name) and target.id == name and into == "data"
+
+
 def _made_in(node: ast.AST) -> Iterator[str]:
     """The names that an assignment gives to modules which it makes, with all their parameters."""
     if not isinstance(node, ast.Assign):

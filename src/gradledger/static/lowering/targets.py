@@ -16,6 +16,7 @@ from gradledger.static.lowering.values import (
     NO_KEYS,
     NONE,
     PLAIN,
+    RECIPE,
     UNKNOWN,
     Constant,
     Count,
@@ -70,10 +71,22 @@ class Targets(Conditions):
         short = shown.rpartition(".")[2]
         if isinstance(value, Thing) and value.plain and self.uses().of(short) & OF_MODELS:
             value = UNKNOWN  # no data, though it is made of nothing but data
+        elif isinstance(value, Thing) and value.sure:
+            value = self._net_or_tensor(value, short)
         known = isinstance(value, Thing) and bool(value.reach or value.maybe)
         if known and short in self.backwarded():
             value = replace(value, sure=True)
         self.bind(full, value, target, shown)
+
+    def _net_or_tensor(self, value: Thing, name: str) -> Thing:
+        """What was computed; `net = self.net()` is itself a net, if it is asked for parameters."""
+        recipe = value.built == RECIPE
+        built = "" if recipe else value.built
+        if value.key or value.leaf or not self.uses().of(name) & OF_MODELS:
+            return replace(value, built=built)
+        # Of a recipe alone, it is another one each time.
+        reach = NO_KEYS if recipe else value.reach
+        return replace(value, sure=False, reach=reach, built=built)
 
     def _another_is_made(self, target: ast.expr) -> bool:
         """Does the file hand its parameters over a second time, those that there are then?"""

@@ -13,6 +13,7 @@ from gradledger.static.lowering.arithmetic import passes_of
 from gradledger.static.lowering.callees import callee_of
 from gradledger.static.lowering.effects import Clears, Clips
 from gradledger.static.lowering.gradients import GradientCalls
+from gradledger.static.lowering.hearing import asks_for_what_was_heard
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.members import LABELLED
 from gradledger.static.lowering.values import (
@@ -20,6 +21,7 @@ from gradledger.static.lowering.values import (
     NO_PLACES,
     NONE,
     PLAIN,
+    RECIPE,
     UNKNOWN,
     Constant,
     FunctionDef,
@@ -241,7 +243,7 @@ class TensorCalls(GradientCalls):
             weight=weight,
             local=bool(self.local) or (made.local and kind in facts.MEAN_MODULES),
             depth=min(depths, default=len(self.loops)),
-            built=LABELLED if _labelled(node) and model else "",
+            built=LABELLED if _labelled(node) and model else _by_recipe(thing, node),
             passes=self._passes(thing, arguments, node),
         )
         return self._several(thing, arguments, made, node)
@@ -302,8 +304,12 @@ class TensorCalls(GradientCalls):
         """What it returns; what it does on the way is not written down."""
         self.known.interesting[callee_of(forward)] = True
         before = self.inlined.copy(), len(self.unknown)
+        listening = self.listening
         value = self.quietly(lambda: self.call_function(forward, arguments, node))
         self.inlined, self.unknown = before[0], self.unknown[: before[1]]
+        if not listening and self.listening:
+            # A model that shows where it looks is trained like any other, unless somebody asks.
+            self.listening = asks_for_what_was_heard(forward, self.scope.module)
         return value
 
 
@@ -322,6 +328,12 @@ def _outputs(value: Known, as_output: Callable[[Known], Known]) -> Known | None:
 def _may_be_a_list(thing: Thing) -> bool:
     """Does `append` put something into it? A class from outside may as well keep a number."""
     return facts.last(thing.built) in facts.LISTS or not thing.built
+
+
+def _by_recipe(thing: Thing, node: ast.Call) -> str:
+    """Is something called of which nobody knows whether it is a net, or makes one?"""
+    given = node.args or node.keywords or thing.cls is not None or thing.built
+    return "" if given else RECIPE
 
 
 def _labelled(node: ast.Call) -> bool:

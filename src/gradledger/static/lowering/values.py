@@ -75,6 +75,8 @@ LENGTH = Thing(plain=True, built="builtins.len")
 LAST_INDEX = Thing(plain=True, built="builtins.len - 1")
 """The number of its last piece."""
 UNKNOWN = Thing()
+RECIPE = "a call without arguments"
+"""What has made something of which only its name will tell whether it is a net, or a tensor."""
 
 
 class Constant(Value):

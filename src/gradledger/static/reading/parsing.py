@@ -25,15 +25,36 @@ class NotPython(Exception):
 def tree(text: str, path: str = "<unknown>") -> ast.Module:
     """What `ast.parse` makes of it, without its warnings."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text, path)
+        try:
+            return _parsed(text, path)
+        except SyntaxError as error:
+            newer = (error.msg or "").startswith("f-string") and _with_other_quotes(text, path)
+            if newer:
+                return newer
+            raise
     except SyntaxError as error:
         raise NotPython(error.lineno or 0, _syntax(error)) from None
     except (RecursionError, MemoryError):
         raise NotPython(0, "its code is nested more deeply than Python can read") from None
     except ValueError as error:  # lone surrogates, and whatever else is no text
         raise NotPython(0, f"it is not Python: {error}") from None
+
+
+def _parsed(text: str, path: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text, path)
+
+
+def _with_other_quotes(text: str, path: str) -> ast.Module | None:
+    """The tree of a text whose f-strings are newer than the Python that runs; None if it is not."""
+    from gradledger.static.reading.requoting import requoted
+
+    other = requoted(text)
+    try:
+        return None if other is None else _parsed(other, path)
+    except SyntaxError:
+        return None
 
 
 def _syntax(error: SyntaxError) -> str:
