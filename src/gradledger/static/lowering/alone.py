@@ -18,7 +18,7 @@ from gradledger.ledger.events import (
     Unscale,
 )
 from gradledger.ledger.values import replace
-from gradledger.static.lowering.blocks import does, events_in, mapped
+from gradledger.static.lowering.blocks import events_in, mapped
 from gradledger.static.lowering.essentials import asking
 from gradledger.static.program import NOTHING, Branch, Do, Program, Require
 
@@ -41,9 +41,7 @@ def alone(program: Program, owner: Own) -> Program:
                 return Require(cells & owner.cells) if cells & owner.cells else NOTHING
             case Branch(then, orelse, condition):
                 then, orelse = less(then), less(orelse)
-                if then == orelse:
-                    return then
-                return Branch(then, orelse, condition) if does(then) or does(orelse) else NOTHING
+                return then if then == orelse else Branch(then, orelse, condition)
             case _:
                 return mapped(piece, less)
 
