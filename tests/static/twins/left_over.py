@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 TWINS = {
+    "a flush that leaves out the first batch is one, if there are others": """
+        for epoch in range(epochs):
+            for i, (x, y) in enumerate(loader):
+                (criterion(model(x), y) / 4).backward()  # GL203
+                if i > 0 and (i % 4 == 0 or i == len(loader) - 1):  # right only
+                if i > 0 and i % 4 == 0:  # wrong only
+                    optimizer.step()
+                    optimizer.zero_grad()
+        """,
     "what is cut to whole windows fills a counter that is set back": """
         def epoch(batches, size):
             pending = 0

@@ -132,6 +132,8 @@ class Binding:
                 last = last if last in self._used else None
                 first = first if first in self._used else None
                 ran_out = ran_out if ran_out in self._used else None
+                if first and last:  # who tells them apart has more than one batch
+                    at_least = max(at_least, 2)
                 return Loop(bound, at_least, last, first, ran_out, asked_anew(bound))
             case Forget(name):
                 texts = self._conditions.get(name, set()) | {name}
