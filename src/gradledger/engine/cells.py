@@ -32,6 +32,8 @@ class Cells:
         """What a backward can deposit into."""
         self.holder: Tensor | None = None
         """One of those whose cell is not empty."""
+        self.hides: bool | None = None
+        """Whether the first graph that led here hides a part of itself; None before it."""
         self._hooked = False
 
     def look(self) -> None:

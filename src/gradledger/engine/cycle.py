@@ -20,6 +20,7 @@ from gradledger.engine.ownership import Ownership
 from gradledger.engine.packing import Packing
 from gradledger.engine.places import outside
 from gradledger.engine.ranks.meetings import Meetings
+from gradledger.engine.reentrant import hides_a_part, suspected, walk_whole
 from gradledger.engine.scaling import Scaling
 from gradledger.engine.skips import Skip
 from gradledger.engine.spending import Closure, Spending
@@ -84,6 +85,8 @@ class Cycle:
         self.dropped = 0
         self.last_skip: Skip | None = None
         self._last_loss: ref[Tensor] | None = None
+        self._hides = False
+        """The graph at hand has parts that are seen only when they walk back."""
         self._drawn = self.entered = 0
         """Micro-batches so far, and how often one of them came to a loss."""
         self.itemless = False
@@ -207,9 +210,11 @@ class Cycle:
             if self.meetings is not None:
                 self.meetings.walk_apart((scaled,), list(inputs), retain=retain_graph)
             else:
-                if not more and self._can_collect():
+                if self._hides:
+                    walk_whole(scaled, inputs, retain_graph=retain_graph)
+                elif not more and self._can_collect():
                     gradients = collect(scaled, inputs, retain_graph=retain_graph)
-                if gradients is None:
+                if gradients is None and not self._hides:
                     walk(scaled, inputs, retain_graph=retain_graph)
         except BaseException as error:
             self.ownership.clear()
@@ -232,6 +237,11 @@ class Cycle:
         """Whether the micro-batch that goes on now is deposited together with other ranks."""
         return self.meetings is not None and self.meetings.everywhere(self.window.begun)
 
+    @property
+    def meets_apart(self) -> bool:
+        """Whether ranks add up apart, and meet once in a window."""
+        return self.meetings is not None and self.meetings.apart
+
     def ready(self, loss: Tensor) -> tuple[Tensor, ...]:
         """What a loss may deposit into; raises if something stands against it."""
         if self._last_loss is not None and self._last_loss() is loss:
@@ -247,8 +257,21 @@ class Cycle:
             self._tell_whose_gradient(cells.holder)
         if not cells.inputs:
             raise LossError("every parameter of the optimizer is frozen: nothing can be trained.")
+        if cells.hides is None:
+            cells.hides = hides_a_part(loss)
+        self._hides = cells.hides or (suspected() and hides_a_part(loss))
+        if self._hides and (self.options.release == "eager" or self.meets_apart):
+            self._refuse_hidden_part()
         self.device = loss.device
         return cells.inputs
+
+    def _refuse_hidden_part(self) -> NoReturn:
+        where = "on many ranks" if self.meets_apart else 'with release="eager"'
+        raise LossError(
+            "a part of this loss's graph walks back by itself (checkpoint with use_reentrant=True "
+            f"does), so that {where} nobody can tell when a gradient is complete. Pass "
+            "use_reentrant=False to checkpoint."
+        )
 
     def remember(self, loss: Tensor) -> None:
         """It has walked back: a second time would be once too often."""
