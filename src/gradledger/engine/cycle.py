@@ -14,7 +14,7 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from gradledger.engine.company import Company
 from gradledger.engine.interrupts import HeldBack
-from gradledger.engine.losses import advise
+from gradledger.engine.losses import advise, note
 from gradledger.engine.options import Options
 from gradledger.engine.ownership import Ownership
 from gradledger.engine.packing import Packing
@@ -310,9 +310,10 @@ class Cycle:
             if found:
                 window.losses.append((window.begun - 1, loss.detach()))
                 window.add(amount)
-        except BaseException:
-            # An interrupt in between: which of the sums have it can't be told any more.
-            window.dropped = True
+            self.sums.changing = False
+        except BaseException as error:
+            if self.sums.changing:
+                self._give_up_sums(error)
             self.ownership.clear()
             raise
         if not found:
@@ -320,6 +321,16 @@ class Cycle:
                 "the loss reaches no parameter of this Stepper's optimizer, so nothing was "
                 "deposited. Is it another net's loss, or was the net's output detached?"
             )
+
+    def _give_up_sums(self, error: BaseException) -> None:
+        """Something failed in between: which of the sums have the deposit can't be told any more."""
+        self.sums.changing = False
+        if self.window.deposits:
+            self.window.dropped = True
+            note(error, "It came while gradients were added up, so the whole window is dropped.")
+        else:
+            self.sums.forget()
+            self.window.empty()
 
     def check_items(self, items: float | None) -> None:
         """Raises LossError where micro-batches can't be weighed against each other."""

@@ -58,9 +58,14 @@ def advise(error: BaseException) -> None:
     """What torch's own words do not say."""
     if not isinstance(error, RuntimeError) or "second time" not in str(error):
         return
-    note = (
+    note(
+        error,
         "With a Stepper: a hidden state that is carried into the next micro-batch needs "
-        "stepper.detach(state); two losses that share a graph need retain_graph=True on the first."
+        "stepper.detach(state); two losses that share a graph need retain_graph=True on the first.",
     )
+
+
+def note(error: BaseException, text: str) -> None:
+    """Shown with the error, where Python can."""
     if hasattr(error, "add_note"):
-        error.add_note(note)
+        error.add_note(text)
