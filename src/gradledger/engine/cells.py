@@ -51,6 +51,10 @@ class Cells:
         self.holder = next((p for p in self.inputs if p.grad is not None), None)
         self._hooked = any(hooks for _, _, hooks in seen)
 
+    def look_closer(self) -> None:
+        """Has the nodes that deposit asked again for hooks, which takes too long for each turn."""
+        self._free = None
+
     def can_be_passed(self, *, begun: bool) -> bool:
         """Whether the gradients of the `inputs` may go straight into the sums.
 

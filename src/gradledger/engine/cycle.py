@@ -105,6 +105,12 @@ class Cycle:
         if drawn and listeners:
             self.telling.batch()
 
+    def begin_pass(self) -> None:
+        """Data is there again, and time to look for what is too slow to look for at every turn."""
+        self.packing.cells.look_closer()
+        if self.meetings is not None:
+            self.meetings.begin_pass()
+
     def end_turn(self) -> bool:
         """The loop goes on to another; False if there was none. A full window is spent."""
         turn, self.turn = self.turn, None
@@ -179,7 +185,7 @@ class Cycle:
         Without `over`, a new one begins.
         """
         turn = self.turn
-        if turn is not None and turn.torn:
+        if turn is not None and turn.torn and turn.drawn:
             raise MisuseError(
                 "this micro-batch has failed: what its earlier losses deposited is gone, and the "
                 "rest alone would be half of it. Go on with the next one."
@@ -323,7 +329,7 @@ class Cycle:
             )
 
     def _give_up_sums(self, error: BaseException) -> None:
-        """Something failed in between: which of the sums have the deposit can't be told any more."""
+        """Something failed in between: which of the sums have it can't be told any more."""
         self.sums.changing = False
         if self.window.deposits:
             self.window.dropped = True
@@ -354,7 +360,7 @@ class Cycle:
         raise MisuseError(
             f"{self.ownership.names()[id(holder)]} holds a gradient that did not come through "
             "this Stepper. If its loss is meant to count, call stepper.backward(loss) in place "
-            "of loss.backward(); if not, clear it with optimizer.zero_grad()."
+            "of loss.backward(); if not, clear it with model.zero_grad()."
         )
 
     # The end of a window ----------------------------------------------------------------------

@@ -190,5 +190,5 @@ def _own(data: object) -> list[torch.Generator]:
 def _length(data: object) -> int | None:
     try:
         return len(data)  # type: ignore[arg-type]
-    except TypeError:
+    except Exception:  # a plain `for` would not have asked
         return None

@@ -123,8 +123,7 @@ class Stepper:
         cycle.end_turn()
         if self._comeback is None or cycle.window.full:
             cycle.finish()
-        if cycle.meetings is not None:
-            cycle.meetings.begin_pass()
+        cycle.begin_pass()
         company = data.company if isinstance(data, Pass) else Company()
         company.join(cycle)
         self._pass = Pass(data, cycle, self._position, self._take_comeback, company)
