@@ -359,8 +359,12 @@ class Stepper:
 
     def _differences(self, state: object) -> list[str]:
         found = resuming.differences(state, self._cycle)
-        if not found and isinstance(state, Mapping) and "fitting" not in state:
-            found.append("it has no 'fitting'")
+        if not found and isinstance(state, Mapping):
+            fitting = state.get("fitting", 0)
+            if fitting is not None and (type(fitting) is not int or fitting < 1):
+                found.append(
+                    "its 'fitting' is damaged" if "fitting" in state else "it has no 'fitting'"
+                )
         return found
 
     @announced
@@ -417,7 +421,5 @@ class Stepper:
         if found:
             raise CheckpointError(f"{os.fspath(path)} does not fit: {'; '.join(found)}.")
         cycle.packing.unpack()
-        self._model.load_state_dict(saved["model"])
-        for optimizer, entry in zip(optimizers, saved["optimizers"], strict=True):
-            optimizer.load_state_dict(entry["state"])
+        checkpoint.take_up(saved, self._model, optimizers)
         self.load_state_dict(saved["stepper"])
