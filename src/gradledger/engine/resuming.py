@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from torch import Tensor
@@ -11,6 +11,7 @@ from gradledger.engine import randomness
 from gradledger.engine.checkpoint.fitting import kind_of
 from gradledger.engine.cycle import Cycle
 from gradledger.engine.passes import Comeback, Position, all_generators, own_states
+from gradledger.engine.soundness import flaws, unlike
 
 VERSION = 1
 
@@ -71,7 +72,8 @@ def differences(state: object, cycle: Cycle) -> list[str]:
         return ["it is no Stepper's state"]
     if state["version"] != VERSION:
         return [f"its version is {state['version']}, and this gradledger reads version {VERSION}"]
-    return list(_missing(state, live)) or list(_unlike(state, live))
+    parameters = cycle.ownership.parameters()
+    return list(_missing(state, live)) or list(_unlike(state, live, parameters))
 
 
 def _missing(state: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[str]:
@@ -91,13 +93,19 @@ def _missing(state: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[str]
             yield f"its {key!r} is no list"
 
 
-def _unlike(state: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[str]:
-    """What was of another Stepper."""
+def _unlike(
+    state: Mapping[str, Any], live: Mapping[str, Any], parameters: Sequence[Tensor]
+) -> Iterator[str]:
+    """What was of another Stepper, or of none."""
     if state["parameters"] != live["parameters"]:
         pairs = zip(state["parameters"], live["parameters"], strict=False)
         first = next((f": {a} where now is {b}" for a, b in pairs if a != b), "")
         were, are = len(state["parameters"]), len(live["parameters"])
         yield f"it was of other parameters ({were}, now {are}){first}"
+        return
+    if damaged := list(flaws(state, live, parameters)):
+        yield from damaged
+        return
     if state["window"]["begun"] and state["accumulate"] != live["accumulate"]:
         yield (
             f"it is in the middle of a window of accumulate={state['accumulate']}, and this "
@@ -108,6 +116,12 @@ def _unlike(state: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[str]:
     then, now = ([name for name, _ in each["schedulers"]] for each in (state, live))
     if then != now:
         yield f"its schedulers were [{', '.join(then)}] and are [{', '.join(now)}]"
+    elif wrong := [
+        name
+        for (name, saved), (_, here) in zip(state["schedulers"], live["schedulers"], strict=True)
+        if unlike(saved, here)
+    ]:
+        yield f"its state of the scheduler {wrong[0]} is damaged"
 
 
 def go_on(state: Mapping[str, Any], cycle: Cycle, position: Position) -> Comeback:
