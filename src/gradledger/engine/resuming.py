@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from gradledger.engine import randomness
@@ -20,16 +21,16 @@ _WINDOW = ("begun", "deposits", "weight", "first_items", "dropped")
 
 
 def state_of(
-    cycle: Cycle, position: Position, data: object, comeback: Comeback | None
+    cycle: Cycle, position: Position, own: list[torch.Generator], comeback: Comeback | None
 ) -> dict[str, Any]:
     """The state, in values that any checkpoint can hold.
 
     A micro-batch that was drawn and not deposited counts as not drawn: it will be drawn again,
     unless the one who reads the data for this Stepper is done with it.
-    `comeback`: what was loaded, and no pass has made up for yet.
+    `own`: the data's own generators. `comeback`: what was loaded, and no pass has made up for yet.
     """
     turn = cycle.turn
-    now = all_generators(data)
+    now = all_generators(own)
     if comeback is not None:
         now |= own_states(comeback.now)
     begun, done, dropped = cycle.window.begun, position.done, cycle.window.dropped
@@ -67,7 +68,7 @@ def state_of(
 
 def differences(state: object, cycle: Cycle) -> list[str]:
     """Why a state can't be gone on from here, in sentences. None: it can."""
-    live = state_of(cycle, Position(), None, None)
+    live = state_of(cycle, Position(), [], None)
     if not isinstance(state, Mapping) or "version" not in state:
         return ["it is no Stepper's state"]
     if state["version"] != VERSION:
