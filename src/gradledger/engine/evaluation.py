@@ -113,6 +113,11 @@ class Evaluation:
     ) -> tuple[Tensor, float | None, Collected | None]:
         answer = loss_fn(piece)
         if isinstance(answer, tuple):
+            if len(answer) != 2:
+                raise LossError(
+                    f"loss_fn must return the loss, or (loss, items), and returned {len(answer)} "
+                    "values."
+                )
             answer, counted = answer
             items = count(counted)
         elif items is None:

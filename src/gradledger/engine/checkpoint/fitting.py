@@ -54,7 +54,7 @@ def take_up(saved: Mapping[str, Any], model: nn.Module, optimizers: Sequence[Opt
 
 
 def _keep_types(live: dict[str, Any], saved: Mapping[str, Any]) -> None:
-    """Undoes that torch gives state the type of its parameter, and so rounds what was kept in another."""
+    """Undoes that torch has given state the type of its parameter, and so rounded it."""
     for key, value in saved.items():
         now = live.get(key)
         if isinstance(now, Tensor) and isinstance(value, Tensor) and now.dtype is not value.dtype:
