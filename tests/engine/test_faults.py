@@ -440,11 +440,11 @@ class _Choosy(SGD):
 
     refuses = False
 
-    def step(self, closure: Any = None) -> None:
+    def step(self, closure: Any = None) -> Any:
         if self.refuses:
             self.param_groups[0]["params"][0].data.add_(1.0)
             raise Boom
-        super().step(closure)
+        return super().step(closure)
 
 
 def test_optimizers_of_which_one_refuses_its_first_step_are_all_as_they_were() -> None:

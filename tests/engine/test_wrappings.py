@@ -94,7 +94,8 @@ def test_a_loader_with_its_own_generator_goes_on_with_the_same_data(name: str, a
 
     seen = train(WRAPPINGS[name], made, save)
     again = make()
-    for part, state in zip((again[0], again[1], again[3]), states, strict=True):
+    parts: list[Any] = [again[0], again[1], again[3]]
+    for part, state in zip(parts, states, strict=True):
         part.load_state_dict(state)
     torch.manual_seed(99)
     assert train(WRAPPINGS[name], again) == seen[at:]

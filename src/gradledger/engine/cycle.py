@@ -243,11 +243,6 @@ class Cycle:
         """Whether the micro-batch that goes on now is deposited together with other ranks."""
         return self.meetings is not None and self.meetings.everywhere(self.window.begun)
 
-    @property
-    def meets_apart(self) -> bool:
-        """Whether ranks add up apart, and meet once in a window."""
-        return self.meetings is not None and self.meetings.apart
-
     def ready(self, loss: Tensor) -> tuple[Tensor, ...]:
         """What a loss may deposit into; raises if something stands against it."""
         if self._last_loss is not None and self._last_loss() is loss:
@@ -263,21 +258,25 @@ class Cycle:
             self._tell_whose_gradient(cells.holder)
         if not cells.inputs:
             raise LossError("every parameter of the optimizer is frozen: nothing can be trained.")
-        if cells.hides is None:
-            cells.hides = hides_a_part(loss)
-        self._hides = cells.hides or (suspected() and hides_a_part(loss))
-        if self._hides and (self.options.release == "eager" or self.meets_apart):
-            self._refuse_hidden_part()
+        self._hides = (cells.hides is not False or suspected()) and self._hides_a_part(loss)
         self.device = loss.device
         return cells.inputs
 
-    def _refuse_hidden_part(self) -> NoReturn:
-        where = "on many ranks" if self.meets_apart else 'with release="eager"'
-        raise LossError(
-            "a part of this loss's graph walks back by itself (checkpoint with use_reentrant=True "
-            f"does), so that {where} nobody can tell when a gradient is complete. Pass "
-            "use_reentrant=False to checkpoint."
-        )
+    def _hides_a_part(self, loss: Tensor) -> bool:
+        cells = self.packing.cells
+        if cells.hides is None:
+            cells.hides = hides_a_part(loss)
+        if not (cells.hides or hides_a_part(loss)):
+            return False
+        apart = self.meetings is not None and self.meetings.apart
+        if apart or self.options.release == "eager":
+            where = "on many ranks" if apart else 'with release="eager"'
+            raise LossError(
+                "a part of this loss's graph walks back by itself (checkpoint with "
+                f"use_reentrant=True does), so that {where} nobody can tell when a gradient is "
+                "complete. Pass use_reentrant=False to checkpoint."
+            )
+        return True
 
     def remember(self, loss: Tensor) -> None:
         """It has walked back: a second time would be once too often."""

@@ -50,7 +50,8 @@ def count(items: Items) -> float:
         if items.numel() != 1:
             raise LossError(f"items must be one number, got shape {tuple(items.shape)}.")
         items = items.item()
-    if isinstance(items, bool) or not isinstance(items, Real):  # NumPy's are real, too
+    real: object = items
+    if isinstance(real, bool) or not isinstance(real, Real):  # NumPy's are real, too
         raise LossError(f"items must be a number, got {type(items).__name__}.")
     if items == 0:
         raise LossError(

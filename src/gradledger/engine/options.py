@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Integral, Real
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from torch import Tensor
 
@@ -69,7 +69,7 @@ class Options:
             )
 
 
-def _check_count(accumulate: object) -> None:
+def _check_count(accumulate: Any) -> None:
     if not isinstance(accumulate, Integral) or isinstance(accumulate, bool) or accumulate < 1:
         raise OptionError(
             f"accumulate must be a whole number, at least 1, got {accumulate!r}. To update on "
@@ -83,7 +83,7 @@ def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None
         raise OptionError(f"{name} must be one of {offered}, got {value!r}.")
 
 
-def _check_limit(name: str, limit: object) -> None:
+def _check_limit(name: str, limit: Any) -> None:
     if limit is None:
         return
     if isinstance(limit, Tensor) and limit.numel() == 1:
