@@ -70,7 +70,7 @@ class Options:
 
 
 def _check_count(accumulate: Any) -> None:
-    if not isinstance(accumulate, Integral) or isinstance(accumulate, bool) or accumulate < 1:
+    if isinstance(accumulate, bool) or not isinstance(accumulate, Integral) or int(accumulate) < 1:
         raise OptionError(
             f"accumulate must be a whole number, at least 1, got {accumulate!r}. To update on "
             "every batch, leave it at 1."

@@ -24,7 +24,7 @@ def flaws(
     def is_place(value: object) -> bool:
         return _is_count(value) and value in places
 
-    def is_sum(value: object) -> bool:
+    def is_sum(value: Any) -> bool:
         if not (_is_pair(value) and is_place(value[0]) and isinstance(value[1], Tensor)):
             return False
         return value[1].shape == parameters[value[0]].shape and value[1].is_floating_point() == (
