@@ -118,34 +118,3 @@ def test_saved_between_passes_it_is_the_same_or_it_is_told(name: str) -> None:
             train(WRAPPINGS[name], again)
     else:
         assert train(WRAPPINGS[name], again) == seen[10:]
-
-
-class Opaque:
-    """Keeps its loader where nobody looks."""
-
-    def __init__(self, loader: Any) -> None:
-        self._nobody_looks_here = loader
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._nobody_looks_here)
-
-
-@pytest.mark.parametrize("changed", [False, True])
-def test_data_that_is_drawn_otherwise_the_second_time_is_told(changed: bool) -> None:
-    made = make()
-    model, _, loader, stepper = made
-    for n, (x, y) in enumerate(stepper.over(Opaque(loader))):
-        stepper.backward(mse(model, (x, y)), items=2)
-        if n == 3:
-            if changed:  # by the loop: then nobody knows what was drawn
-                x.zero_(), y.zero_()
-            break
-    again = make()[3]
-    again.load_state_dict(stepper.state_dict())
-    loader.generator.manual_seed(8)
-    batches = again.over(Opaque(loader))
-    if changed:
-        next(batches)
-    else:
-        with pytest.warns(StepperWarning, match="its batch 4 is another than it was then"):
-            next(batches)

@@ -13,7 +13,6 @@ from gradledger.engine import randomness
 from gradledger.engine.company import Company
 from gradledger.engine.places import outside
 from gradledger.engine.telling import announced
-from gradledger.engine.witness import contradicts, witness
 from gradledger.engine.wrappings import has_begun, wrapped
 from gradledger.errors import CheckpointError, StepperWarning
 
@@ -61,8 +60,6 @@ class Comeback:
     start: dict[str, Any] | None
     now: dict[str, Any]
     length: int | None
-    witness: list[int | None] | None = None
-    """Of the last batch that was done with."""
 
 
 class Pass(Generic[T]):
@@ -138,7 +135,7 @@ class Pass(Generic[T]):
             if len(own_states(comeback.start)) != len(self.generators):
                 _tell_other_data("it has other generators of its own than when this was saved")
             position.start = comeback.start
-            return self._make_up(comeback.start, comeback.now, comeback.witness)
+            return self._make_up(comeback.start, comeback.now)
         if comeback is not None:
             if own_states(comeback.now) and has_begun(self.data):
                 _tell_other_data(
@@ -151,30 +148,21 @@ class Pass(Generic[T]):
         position.start = all_generators(self.generators)
         return iter(self.data)
 
-    def _make_up(
-        self, start: dict[str, Any], now: dict[str, Any], known: list[int | None] | None
-    ) -> Iterator[T]:
+    def _make_up(self, start: dict[str, Any], now: dict[str, Any]) -> Iterator[T]:
         """Draws the same data again up to the position, and leaves randomness as it was there."""
         randomness.restore(start)
         _set_own(self.generators, start)
         iterator = iter(self.data)
-        batch: object = None
         for _ in range(self._position.done):
             try:
-                batch = next(iterator)
+                next(iterator)
             except StopIteration:
                 raise CheckpointError(
                     f"the data ended before its batch {self._position.done}, where this was saved. "
                     "It is not the same data."
                 ) from None
             except Exception:
-                batch = None
                 continue  # as it did the first time
-        if known is not None and batch is not None and contradicts(known, witness(batch)):
-            _tell_other_data(
-                f"its batch {self._position.done} is another than it was then. Random numbers that "
-                "torch's generators do not make, or a generator that can't be seen, may be why"
-            )
         randomness.restore(now)
         _set_own(self.generators, now)
         return iterator

@@ -13,7 +13,6 @@ from gradledger.engine.checkpoint.fitting import kind_of
 from gradledger.engine.cycle import Cycle
 from gradledger.engine.passes import Comeback, Position, all_generators, own_states
 from gradledger.engine.soundness import flaws, unlike
-from gradledger.engine.witness import witness
 
 VERSION = 1
 
@@ -35,9 +34,7 @@ def state_of(
     if comeback is not None:
         now |= own_states(comeback.now)
     begun, done, dropped = cycle.window.begun, position.done, cycle.window.dropped
-    seen = None if comeback is None else comeback.witness
     if turn is not None and not cycle.company.will_redraw(turn):
-        seen = witness(turn.batch) if turn.drawn else None
         done += turn.drawn
         dropped |= not turn.complete and cycle.options.on_fault == "drop"
     elif turn is not None:
@@ -64,7 +61,6 @@ def state_of(
         "position": {"epoch": position.epoch, "done": done, "length": position.length},
         "start": position.start,
         "random": now,
-        "witness": seen,
         "scaler": None if scaler is None else scaler.state_dict(),
         "schedulers": [(type(s).__name__, s.state_dict()) for s in cycle.schedulers],
     }
@@ -84,8 +80,6 @@ def differences(state: object, cycle: Cycle) -> list[str]:
 def _missing(state: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[str]:
     """What is not there, or is something else."""
     for key, value in live.items():
-        if key == "witness":
-            continue  # a help, and not needed
         if key not in state:
             yield f"it has no {key!r}"
         elif isinstance(value, dict) and key in ("window", "counts", "position", "random"):
@@ -163,8 +157,7 @@ def go_on(state: Mapping[str, Any], cycle: Cycle, position: Position) -> Comebac
         setattr(position, key, value)
     position.start = state["start"]
     randomness.restore(state["random"])
-    known = state.get("witness")
-    return Comeback(state["start"], dict(state["random"]), position.length, known)
+    return Comeback(state["start"], dict(state["random"]), position.length)
 
 
 def _labels(cycle: Cycle) -> list[str]:

@@ -59,9 +59,6 @@ def flaws(
             for each in value
         ),
     }
-    known = state.get("witness")
-    if known is not None and not (isinstance(known, list) and all(map(_is_length, known))):
-        yield f"its 'witness' is damaged: {_shown(known)}"
     for key, is_sound in sound.items():
         if not is_sound(state[key]):
             yield f"its {key!r} is damaged: {_shown(state[key])}"

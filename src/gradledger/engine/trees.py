@@ -28,11 +28,6 @@ def detach(state: T) -> T:
     return _changed(state, lambda leaf: leaf.detach() if isinstance(leaf, Tensor) else leaf)
 
 
-def visit(batch: object, note: Callable[[Any], Any]) -> None:
-    """Shows every leaf to `note`, which gives it back as it is."""
-    _changed(batch, note)
-
-
 def rows(batch: object) -> int | None:
     """How many rows all columns of the batch have; None when that can't be told.
 
