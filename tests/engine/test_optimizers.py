@@ -728,8 +728,8 @@ def test_a_fused_optimizer_sees_a_late_gradient_in_the_order_of_its_parameter(
     optimizer = kind(theirs.parameters(), lr=0.1, fused=True)
     seen: list[tuple[int, ...]] = []
     mine = kind(ours.parameters(), lr=0.1, fused=True)
-    late: Any = ours.late
-    mine.register_step_pre_hook(lambda *_: seen.append(late.grad.stride()))
+    watched: Any = ours.late
+    mine.register_step_pre_hook(lambda *_: seen.append(watched.grad.stride()))
     stepper = Stepper(ours, mine, accumulate=2)
     for i, (x, late) in enumerate(data):
         stepper.backward(ours(x, late), items=4)

@@ -27,9 +27,9 @@ def flaws(
     def is_sum(value: Any) -> bool:
         if not (_is_pair(value) and is_place(value[0]) and isinstance(value[1], Tensor)):
             return False
-        return value[1].shape == parameters[value[0]].shape and value[1].is_floating_point() == (
-            parameters[value[0]].is_floating_point()
-        )
+        p, total = parameters[value[0]], value[1]
+        alike: bool = total.is_floating_point() == p.is_floating_point()
+        return alike and total.shape == p.shape
 
     def is_pack(value: object) -> bool:
         return isinstance(value, list) and len(value) > 1 and all(map(is_place, value))
