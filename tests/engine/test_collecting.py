@@ -236,3 +236,16 @@ def test_low_precision_that_begins_late_in_a_window_adds_up_in_float32(ways: lis
         stepper.backward(loss, items=1)
     assert ways.count("collected") == 300
     assert late.item() == -300
+
+
+def test_a_hook_on_the_node_that_deposits_runs_from_the_next_pass_on() -> None:
+    model = net()
+    stepper = Stepper(model, SGD(model.parameters(), 0.1))
+    for batch in stepper.over(micro_batches(4, 4, 4)):
+        stepper.backward(mse(model, batch), items=4)
+    ran: list[object] = []
+    node = torch.autograd.graph.get_gradient_edge(model[0].weight).node
+    node.register_hook(lambda *_: ran.append(1))
+    for batch in stepper.over(micro_batches(4, 4)):
+        stepper.backward(mse(model, batch), items=4)
+    assert len(ran) == 2

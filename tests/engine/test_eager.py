@@ -285,3 +285,23 @@ def test_sparse_gradients_are_clipped_too() -> None:
             optimizer.step()
         weights.append(table.weight.detach())
     assert torch.equal(*weights)
+
+
+def test_a_parameter_with_the_id_of_one_that_is_gone_is_trained() -> None:
+    model = nn.Linear(2, 2)
+    optimizer = SGD(model.parameters(), 0.1)
+    stepper = Stepper(model, optimizer, release="eager")
+    x, given = torch.randn(4, 2), {id(model.weight)}
+    again = False
+    for _ in range(50):
+        stepper.backward(model(x).mean(), items=4)
+        del optimizer.param_groups[0]["params"][0], model.weight
+        model.weight = nn.Parameter(torch.randn(2, 2))
+        optimizer.param_groups[0]["params"].insert(0, model.weight)
+        again |= id(model.weight) in given
+        given.add(id(model.weight))
+        before = model.weight.detach().clone()
+        stepper.backward(model(x).mean(), items=4)
+        assert not torch.equal(before, model.weight)
+        assert model.weight.grad is None
+    assert again

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.optim import SGD, AdamW
+from torch.optim import SGD, AdamW, SparseAdam
 from torch.utils.data import DataLoader, Dataset
 
 from gradledger import Stepper
+from gradledger.errors import TornUpdateError
 
 from .loops import (
     Batch,
@@ -415,3 +416,79 @@ def test_a_fault_under_a_scaler_leaves_nothing_behind(pack: bool) -> None:
     expected = without(data, {0, 4, 5}, 3)
     big_batches(theirs, SGD(theirs.parameters(), 0.1), expected, clip_norm=0.1)
     assert_same_model(ours, theirs)
+
+
+@PACK
+def test_without_over_a_micro_batch_that_failed_is_followed_by_the_next(pack: bool) -> None:
+    ours, theirs = net(), net()
+    data = micro_batches(4, 4, 4, 4)
+    stepper = Stepper(ours, AdamW(ours.parameters(), 0.1), accumulate=2, pack=pack)
+    for i, batch in enumerate(data):
+        stepper.backward(mse(ours, batch) / 2, items=4, more=True)
+        if i == 2:
+            with pytest.raises(Boom):
+                stepper.backward(failing_in_backward(ours, batch, Boom()), items=4)
+        else:
+            stepper.backward(mse(ours, batch) / 2, items=4)
+    big_batches(theirs, AdamW(theirs.parameters(), 0.1), [data[:2], data[3:]])
+    assert_same_model(ours, theirs)
+    assert stepper.updates == 2
+
+
+class _Choosy(SGD):
+    """Refuses, when told to, after it has moved its first parameter."""
+
+    refuses = False
+
+    def step(self, closure: Any = None) -> Any:
+        if self.refuses:
+            self.param_groups[0]["params"][0].data.add_(1.0)
+            raise Boom
+        return super().step(closure)
+
+
+def test_optimizers_of_which_one_refuses_its_first_step_are_all_as_they_were() -> None:
+    ours, theirs = net(), net()
+    data = micro_batches(4, 4, 4)
+    first, second = AdamW(ours[0].parameters(), 0.1), _Choosy(ours[2].parameters(), 0.1)
+    stepper = Stepper(ours, [first, second])
+    second.refuses = True
+    with unchanged(ours, first, second), pytest.raises(Boom):
+        stepper.backward(mse(ours, data[0]), items=4)
+    second.refuses = False
+    others = AdamW(theirs[0].parameters(), 0.1), SGD(theirs[2].parameters(), 0.1)
+    for batch in data[1:]:
+        stepper.backward(mse(ours, batch), items=4)
+        torch.autograd.backward(mse(theirs, batch))
+        for optimizer in others:
+            optimizer.step()
+            optimizer.zero_grad()
+    assert stepper.updates == 2
+    assert_same_model(ours, theirs)
+
+
+def test_optimizers_of_which_one_refuses_another_kind_of_gradient_are_all_as_they_were() -> None:
+    model = nn.ModuleDict({"e": nn.Embedding(9, 4, sparse=True), "l": Layers(nn.Linear(4, 1))})
+    embedding: Any = model["e"]
+    first, second = AdamW(model["l"].parameters(), 0.1), SparseAdam(embedding.parameters(), 0.1)
+    stepper = Stepper(model, [first, second])
+    which = torch.tensor([1, 2])
+    for _ in range(3):
+        stepper.backward(model["l"](embedding(which)).square().mean(), items=2)
+    loss = model["l"](embedding.weight).square().mean()
+    with unchanged(model, first, second), pytest.raises(RuntimeError, match="dense gradients"):
+        stepper.backward(loss, items=2)
+    assert stepper.updates == 3
+    assert stepper.backward(model["l"](embedding(which)).square().mean(), items=2)
+
+
+def test_what_can_not_be_undone_is_told() -> None:
+    model = net()
+    first, second = AdamW(model[0].parameters(), 0.1), _Choosy(model[2].parameters(), 0.1)
+    stepper = Stepper(model, [first, second])
+    batch, *_ = micro_batches(4)
+    stepper.backward(mse(model, batch), items=4)
+    second.refuses = True
+    with pytest.raises(TornUpdateError, match="_Choosy failed in its step after AdamW had moved"):
+        stepper.backward(mse(model, batch), items=4)
+    assert stepper.updates == 1

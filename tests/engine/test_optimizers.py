@@ -698,3 +698,63 @@ def test_the_plan_says_why_nothing_was_packed(make: MakeOptimizer) -> None:
     stepper = Stepper(model, optimizer)
     stepper.run(micro_batches(4)[0], lambda batch: mse(model, batch))
     assert type(optimizer).__name__ in str(stepper.plan())
+
+
+class _Transposed(nn.Module):
+    """A parameter in another memory order than the plain one, which not each loss reaches."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        generator = torch.Generator().manual_seed(3)
+        self.first = nn.Parameter(torch.randn(3, 5, generator=generator))
+        self.late = nn.Parameter(torch.randn(7, 5, generator=generator).t())
+
+    def forward(self, x: Tensor, late: bool) -> Tensor:
+        hidden = x @ self.first
+        if late:
+            hidden = hidden[:, :, None] * self.late
+        return hidden.square().mean()
+
+
+@pytest.mark.parametrize("kind", [SGD, AdamW])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_fused_optimizer_sees_a_late_gradient_in_the_order_of_its_parameter(
+    kind: Any, dtype: torch.dtype
+) -> None:
+    ours, theirs = _Transposed().to(dtype), _Transposed().to(dtype)
+    assert not ours.late.is_contiguous()
+    generator = torch.Generator().manual_seed(4)
+    data = [(torch.randn(4, 3, generator=generator).to(dtype), i % 2 > 0) for i in range(6)]
+    optimizer = kind(theirs.parameters(), lr=0.1, fused=True)
+    seen: list[tuple[int, ...]] = []
+    mine = kind(ours.parameters(), lr=0.1, fused=True)
+    watched: Any = ours.late
+    mine.register_step_pre_hook(lambda *_: seen.append(watched.grad.stride()))
+    stepper = Stepper(ours, mine, accumulate=2)
+    for i, (x, late) in enumerate(data):
+        stepper.backward(ours(x, late), items=4)
+        torch.autograd.backward(theirs(x, late) / 2)
+        if i % 2:
+            optimizer.step()
+            optimizer.zero_grad()
+    assert seen == [ours.late.stride()] * 3
+    assert_same_model(ours, theirs, tolerance=1e-6 if dtype is torch.float32 else 0.05)
+
+
+@pytest.mark.parametrize("order", [(False, True), (True, False)], ids=str)
+def test_sparse_and_dense_gradients_of_one_parameter_add_up(order: tuple[bool, bool]) -> None:
+    ours, theirs = (nn.Embedding(10, 4, sparse=True).double() for _ in range(2))
+    theirs.load_state_dict(ours.state_dict())
+    which = torch.tensor([1, 2, 3])
+
+    def loss(model: nn.Embedding, dense: bool) -> Tensor:
+        found: Tensor = model(which)
+        return (found @ model.weight.T if dense else found).square().mean()
+
+    stepper = Stepper(ours, SGD(ours.parameters(), 0.1), accumulate=2)
+    for dense in stepper.over(order):
+        stepper.backward(loss(ours, dense), items=3)
+        torch.autograd.backward(loss(theirs, dense) / 2)
+    SGD(theirs.parameters(), 0.1).step()
+    assert (stepper.updates, stepper.dropped) == (1, 0)
+    assert_same_model(ours, theirs)

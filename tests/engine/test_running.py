@@ -266,3 +266,87 @@ def test_steps_that_lead_nowhere_finite_are_taken_back() -> None:
         stepper.run(micro_batches(6)[0], lambda b: mse(model, b))
     assert all(map(torch.equal, weights, model.parameters()))
     assert (stepper.updates, stepper.skipped) == (0, 1)
+
+
+@pytest.mark.parametrize("pack", [True, False])
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_a_piece_that_fails_takes_the_other_pieces_of_its_micro_batch_with_it(
+    pack: bool, accumulate: int
+) -> None:
+    ours, theirs = net(), net()
+    data = micro_batches(8, 8, 8, 8, 8, 8)
+    machine = Small(ours, 3, "forward", KINDS["device"])
+    bad = data[3][0][7, 0]
+
+    def loss(batch: Batch) -> Tensor:
+        if (batch[0] == bad).any() and len(batch[0]) <= 3:
+            raise ValueError("bad row")
+        return machine.loss(batch)
+
+    stepper = Stepper(ours, AdamW(ours.parameters(), 0.1), accumulate=accumulate, pack=pack)
+    failed = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StepperWarning)
+        for batch in stepper.over(data):
+            try:
+                stepper.run(batch, loss)
+            except ValueError:
+                failed += 1
+    left = [[b for b in w if b is not data[3]] for w in windows(data, accumulate)]
+    big_batches(theirs, AdamW(theirs.parameters(), 0.1), left)
+    assert_same_model(ours, theirs)
+    assert (failed, stepper.dropped) == (1, 0)
+    assert stepper.updates == sum(map(bool, left))
+
+
+@pytest.mark.parametrize("way", ["run", "backward"])
+def test_memory_that_runs_out_while_adding_up_is_told(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = net(), net()
+    data = micro_batches(4, 4, 4, 4)
+    stepper = Stepper(ours, SGD(ours.parameters(), 0.1), accumulate=2)
+    told: list[str] = []
+    for i, batch in enumerate(stepper.over(data)):
+        with monkeypatch.context() as patch:
+            if i == 1:
+                patch.setattr(torch, "_foreach_add_", _runs_out)
+            try:
+                if way == "run":
+                    stepper.run(batch, lambda batch: mse(ours, batch))
+                else:
+                    stepper.backward(mse(ours, batch), items=4)
+            except torch.OutOfMemoryError as error:
+                told += getattr(error, "__notes__", ["the whole window is dropped"])
+    big_batches(theirs, SGD(theirs.parameters(), 0.1), [data[2:]])
+    assert_same_model(ours, theirs)
+    assert "the whole window is dropped" in " ".join(told)
+    assert (stepper.updates, stepper.dropped) == (1, 1)
+
+
+def test_memory_that_runs_out_before_anything_was_added_costs_one_micro_batch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ours, theirs = net(), net()
+    data = micro_batches(4, 4, 4)
+    stepper = Stepper(ours, SGD(ours.parameters(), 0.1), accumulate=3)
+    for i, (x, y) in enumerate(stepper.over(data)):
+        # The last layer gets its first deposit in the second micro-batch, and needs memory for it.
+        loss = ours[0](x).square().mean() if i == 0 else mse(ours, (x, y))
+        with monkeypatch.context() as patch:
+            if i == 1:
+                patch.setattr(Tensor, "clone", _runs_out)
+                with pytest.raises(torch.OutOfMemoryError):
+                    stepper.backward(loss, items=4)
+            else:
+                stepper.backward(loss, items=4)
+    optimizer = SGD(theirs.parameters(), 0.1)
+    torch.autograd.backward(theirs[0](data[0][0]).square().mean() / 2)
+    torch.autograd.backward(mse(theirs, data[2]) / 2)
+    optimizer.step()
+    assert_same_model(ours, theirs)
+    assert (stepper.updates, stepper.dropped) == (1, 0)
+
+
+def _runs_out(*args: Any, **kwargs: Any) -> Any:
+    raise torch.OutOfMemoryError("CUDA out of memory")

@@ -793,3 +793,19 @@ def test_no_gradient_outlives_its_update(accumulate: int) -> None:
         if stepper.backward(mse(model, batch), items=4):
             assert seen
             assert not any(grad() is not None for grad in seen)
+
+
+@pytest.mark.parametrize("error", [NotImplementedError, TypeError, ValueError])
+def test_data_that_can_not_tell_its_length_is_data(error: type[Exception]) -> None:
+    class Endless:
+        def __iter__(self) -> Iterator[Batch]:
+            return iter(micro_batches(4, 4, 4))
+
+        def __len__(self) -> int:
+            raise error
+
+    model = net()
+    stepper = Stepper(model, SGD(model.parameters(), 0.1), accumulate=2)
+    for batch in stepper.over(Endless()):
+        stepper.backward(mse(model, batch), items=4)
+    assert stepper.updates == 2

@@ -32,6 +32,8 @@ class Cells:
         """What a backward can deposit into."""
         self.holder: Tensor | None = None
         """One of those whose cell is not empty."""
+        self.hides: bool | None = None
+        """Whether the first graph that led here hides a part of itself; None before it."""
         self._hooked = False
 
     def look(self) -> None:
@@ -48,6 +50,10 @@ class Cells:
             self.inputs = tuple(compress(self.all, trainable))
         self.holder = next((p for p in self.inputs if p.grad is not None), None)
         self._hooked = any(hooks for _, _, hooks in seen)
+
+    def look_closer(self) -> None:
+        """Has the nodes that deposit asked again for hooks, which takes too long for each turn."""
+        self._free = None
 
     def can_be_passed(self, *, begun: bool) -> bool:
         """Whether the gradients of the `inputs` may go straight into the sums.

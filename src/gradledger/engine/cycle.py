@@ -14,12 +14,13 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from gradledger.engine.company import Company
 from gradledger.engine.interrupts import HeldBack
-from gradledger.engine.losses import advise
+from gradledger.engine.losses import advise, note
 from gradledger.engine.options import Options
 from gradledger.engine.ownership import Ownership
 from gradledger.engine.packing import Packing
 from gradledger.engine.places import outside
 from gradledger.engine.ranks.meetings import Meetings
+from gradledger.engine.reentrant import hides_a_part, suspected, walk_whole
 from gradledger.engine.scaling import Scaling
 from gradledger.engine.skips import Skip
 from gradledger.engine.spending import Closure, Spending
@@ -84,6 +85,8 @@ class Cycle:
         self.dropped = 0
         self.last_skip: Skip | None = None
         self._last_loss: ref[Tensor] | None = None
+        self._hides = False
+        """The graph at hand has parts that are seen only when they walk back."""
         self._drawn = self.entered = 0
         """Micro-batches so far, and how often one of them came to a loss."""
         self.itemless = False
@@ -101,6 +104,12 @@ class Cycle:
             self.meetings.draw(last=last)
         if drawn and listeners:
             self.telling.batch()
+
+    def begin_pass(self) -> None:
+        """Data is there again, and time to look for what is too slow to look for at every turn."""
+        self.packing.cells.look_closer()
+        if self.meetings is not None:
+            self.meetings.begin_pass()
 
     def end_turn(self) -> bool:
         """The loop goes on to another; False if there was none. A full window is spent."""
@@ -176,7 +185,7 @@ class Cycle:
         Without `over`, a new one begins.
         """
         turn = self.turn
-        if turn is not None and turn.torn:
+        if turn is not None and turn.torn and turn.drawn:
             raise MisuseError(
                 "this micro-batch has failed: what its earlier losses deposited is gone, and the "
                 "rest alone would be half of it. Go on with the next one."
@@ -207,9 +216,11 @@ class Cycle:
             if self.meetings is not None:
                 self.meetings.walk_apart((scaled,), list(inputs), retain=retain_graph)
             else:
-                if not more and self._can_collect():
+                if self._hides:
+                    walk_whole(scaled, inputs, retain_graph=retain_graph)
+                elif not more and self._can_collect():
                     gradients = collect(scaled, inputs, retain_graph=retain_graph)
-                if gradients is None:
+                if gradients is None and not self._hides:
                     walk(scaled, inputs, retain_graph=retain_graph)
         except BaseException as error:
             self.ownership.clear()
@@ -247,8 +258,25 @@ class Cycle:
             self._tell_whose_gradient(cells.holder)
         if not cells.inputs:
             raise LossError("every parameter of the optimizer is frozen: nothing can be trained.")
+        self._hides = (cells.hides is not False or suspected()) and self._hides_a_part(loss)
         self.device = loss.device
         return cells.inputs
+
+    def _hides_a_part(self, loss: Tensor) -> bool:
+        cells = self.packing.cells
+        if cells.hides is None:
+            cells.hides = hides_a_part(loss)
+        if not (cells.hides or hides_a_part(loss)):
+            return False
+        apart = self.meetings is not None and self.meetings.apart
+        if apart or self.options.release == "eager":
+            where = "on many ranks" if apart else 'with release="eager"'
+            raise LossError(
+                "a part of this loss's graph walks back by itself (checkpoint with "
+                f"use_reentrant=True does), so that {where} nobody can tell when a gradient is "
+                "complete. Pass use_reentrant=False to checkpoint."
+            )
+        return True
 
     def remember(self, loss: Tensor) -> None:
         """It has walked back: a second time would be once too often."""
@@ -287,9 +315,10 @@ class Cycle:
             if found:
                 window.losses.append((window.begun - 1, loss.detach()))
                 window.add(amount)
-        except BaseException:
-            # An interrupt in between: which of the sums have it can't be told any more.
-            window.dropped = True
+            self.sums.changing = False
+        except BaseException as error:
+            if self.sums.changing:
+                self._give_up_sums(error)
             self.ownership.clear()
             raise
         if not found:
@@ -297,6 +326,16 @@ class Cycle:
                 "the loss reaches no parameter of this Stepper's optimizer, so nothing was "
                 "deposited. Is it another net's loss, or was the net's output detached?"
             )
+
+    def _give_up_sums(self, error: BaseException) -> None:
+        """Something failed in between: which of the sums have it can't be told any more."""
+        self.sums.changing = False
+        if self.window.deposits:
+            self.window.dropped = True
+            note(error, "It came while gradients were added up, so the whole window is dropped.")
+        else:
+            self.sums.forget()
+            self.window.empty()
 
     def check_items(self, items: float | None) -> None:
         """Raises LossError where micro-batches can't be weighed against each other."""
@@ -320,7 +359,7 @@ class Cycle:
         raise MisuseError(
             f"{self.ownership.names()[id(holder)]} holds a gradient that did not come through "
             "this Stepper. If its loss is meant to count, call stepper.backward(loss) in place "
-            "of loss.backward(); if not, clear it with optimizer.zero_grad()."
+            "of loss.backward(); if not, clear it with model.zero_grad()."
         )
 
     # The end of a window ----------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import isfinite, sqrt
-from typing import Any
 from weakref import ref
 
 import torch
@@ -36,7 +35,8 @@ class EagerRelease:
         self._ownership = ownership
         self._guards = guards
         self._options = options
-        self._hooked: dict[int, Any] = {}
+        self._hooked: dict[int, ref[Tensor]] = {}
+        """By id, and by who has it: ids are given out again."""
         self._homes: dict[int, tuple[Optimizer, Group]] = {}
         self._active = False
         self.moved: list[Tensor] = []
@@ -123,10 +123,10 @@ class EagerRelease:
                 release._spend(p)
 
         for p in inputs:
-            if id(p) not in self._hooked:
-                self._hooked[id(p)] = p.register_post_accumulate_grad_hook(  # type: ignore[no-untyped-call]
-                    spend
-                )
+            hooked = self._hooked.get(id(p))
+            if hooked is None or hooked() is not p:
+                self._hooked[id(p)] = ref(p)
+                p.register_post_accumulate_grad_hook(spend)  # type: ignore[no-untyped-call]
 
 
 def check_eager(options: Options, optimizers: tuple[Optimizer, ...], *, scaled: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
 import torch
@@ -44,18 +45,25 @@ class Evaluation:
         waiting = deque([batch])
         losses: list[Tensor] = []
         weights: list[float] = []
-        while waiting:
-            piece = waiting.popleft()
-            if self._too_large(piece):
-                waiting.extendleft(reversed(split(piece, self.fitting or 1)))
-                continue
-            share = items if piece is batch else _share(items, height, rows(piece))
-            done = self._attempt(piece, loss_fn, share)
-            if done is None:
-                waiting.appendleft(piece)
-            else:
-                losses.append(done[0])
-                weights.append(done[1] or 1.0)
+        before: _Before | None = None
+        try:
+            while waiting:
+                piece = waiting.popleft()
+                if self._too_large(piece):
+                    before = before or _Before(self._cycle, self._kept)
+                    waiting.extendleft(reversed(split(piece, self.fitting or 1)))
+                    continue
+                share = items if piece is batch else _share(items, height, rows(piece))
+                done = self._attempt(piece, loss_fn, share)
+                if done is None:
+                    waiting.appendleft(piece)
+                else:
+                    losses.append(done[0])
+                    weights.append(done[1] or 1.0)
+        except BaseException:
+            if losses and before is not None:
+                before.come_back()
+            raise
         return _mean(losses, weights)
 
     def _too_large(self, piece: object) -> bool:
@@ -70,7 +78,6 @@ class Evaluation:
         """One forward and backward; None where memory ran out, and a smaller piece may do."""
         try:
             loss, items, collected = self._evaluate(piece, loss_fn, items)
-            self._cycle.deposit(loss, items, collected)
         except Exception as error:
             if not ran_out_of_memory(error):
                 raise
@@ -81,6 +88,8 @@ class Evaluation:
             self._too_many = self._too_many or height
             # Not `return` from here: the exception holds what takes the memory until this ends.
         else:
+            # Not tried again: the sums do not get smaller with the piece.
+            self._cycle.deposit(loss, items, collected)
             self._tell_what_fits()
             if self._keeps:
                 self._kept.append((piece, loss_fn, items))
@@ -104,6 +113,11 @@ class Evaluation:
     ) -> tuple[Tensor, float | None, Collected | None]:
         answer = loss_fn(piece)
         if isinstance(answer, tuple):
+            if len(answer) != 2:
+                raise LossError(
+                    f"loss_fn must return the loss, or (loss, items), and returned {len(answer)} "
+                    "values."
+                )
             answer, counted = answer
             items = count(counted)
         elif items is None:
@@ -145,6 +159,35 @@ class Evaluation:
     def forget(self) -> None:
         """The window is over."""
         self._kept.clear()
+
+
+class _Before:
+    """The window before the first piece of a micro-batch: where a piece fails, none was there."""
+
+    def __init__(self, cycle: Cycle, kept: list[Any]) -> None:
+        self._cycle = cycle
+        self._window = replace(cycle.window, losses=list(cycle.window.losses))
+        self._sums = [(p, _copy(total)) for p, total in cycle.sums.each()]
+        self._kept, self._count = kept, len(kept)
+
+    def come_back(self) -> None:
+        """Puts it back, bit for bit."""
+        window, was = self._cycle.window, self._window
+        self._cycle.sums.forget()
+        self._cycle.sums.restore(self._sums)
+        window.deposits, window.weight = was.deposits, was.weight
+        window.first_items, window.dropped = was.first_items, was.dropped
+        window.losses[:] = was.losses
+        del self._kept[self._count :]
+
+
+def _copy(total: Tensor) -> Tensor:
+    try:
+        return total.clone()
+    except Exception as error:
+        if not ran_out_of_memory(error):
+            raise
+    return total.cpu()
 
 
 def ran_out_of_memory(error: BaseException) -> bool:

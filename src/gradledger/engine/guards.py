@@ -49,11 +49,16 @@ _GUARDS: WeakKeyDictionary[Optimizer, _Guards] = WeakKeyDictionary()
 
 
 def is_watched(optimizer: Optimizer) -> bool:
-    """Whether somebody besides us has a hook on its step, and may look at its parameters."""
+    """Whether somebody besides us has a hook on its step, and may look at its parameters.
+
+    Or another Stepper is there, whose guard has to be asked.
+    """
     step = vars(optimizer).get("step")
+    guards = _GUARDS.get(optimizer)
     return bool(
         (step is not None and not hasattr(step, "_wrapped_by_lr_sched"))
-        or len(optimizer._optimizer_step_pre_hooks) > (optimizer in _GUARDS)
+        or len(optimizer._optimizer_step_pre_hooks) > (guards is not None)
+        or (guards is not None and len(guards) > 1)
         or optimizer._optimizer_step_post_hooks
         or _global_optimizer_pre_hooks
         or _global_optimizer_post_hooks

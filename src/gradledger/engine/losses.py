@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from math import inf, isfinite
+from numbers import Real
 from typing import TypeAlias
 
 import torch
@@ -12,6 +13,8 @@ from gradledger.errors import LossError
 
 Items: TypeAlias = int | float | Tensor
 """How many items a loss is the mean of."""
+
+_LARGE = 2**53
 
 
 def check_loss(loss: object) -> None:
@@ -25,6 +28,11 @@ def check_loss(loss: object) -> None:
             f"the loss must be one number, got shape {tuple(loss.shape)}. Take its mean: "
             "`loss.mean()`, or `reduction='mean'` in the loss function."
         )
+    if loss.is_complex():
+        raise LossError(
+            f"the loss must be a real number, got {loss.dtype}. Take what is to become small: "
+            "`loss.abs()`, or `loss.real`."
+        )
     if not loss.requires_grad:
         why = " It was computed under torch.no_grad()." if not torch.is_grad_enabled() else ""
         raise LossError(
@@ -36,31 +44,41 @@ def check_loss(loss: object) -> None:
 
 def count(items: Items) -> float:
     """The number of items as a float; raises LossError unless it is positive and finite."""
-    if type(items) is int and items > 0:  # what nearly everybody passes
+    if type(items) is int and 0 < items < _LARGE:  # what nearly everybody passes
         return float(items)
     if isinstance(items, Tensor):
         if items.numel() != 1:
             raise LossError(f"items must be one number, got shape {tuple(items.shape)}.")
         items = items.item()
-    if isinstance(items, bool) or not isinstance(items, int | float):
+    real: object = items
+    if isinstance(real, bool) or not isinstance(real, Real):  # NumPy's are real, too
         raise LossError(f"items must be a number, got {type(items).__name__}.")
     if items == 0:
         raise LossError(
             "items is 0: the mean over nothing has no gradient. Leave the micro-batch out: "
             "`if items == 0: continue`."
         )
-    if not isfinite(items) or items < 0:
-        raise LossError(f"items must be a positive number, got {items!r}.")
-    return float(items)
+    try:
+        number = float(items)
+    except OverflowError:
+        number = inf
+    if not isfinite(number) or number <= 0:
+        raise LossError(f"items must be a positive number, got {items!r:.40}.")
+    return number
 
 
 def advise(error: BaseException) -> None:
     """What torch's own words do not say."""
     if not isinstance(error, RuntimeError) or "second time" not in str(error):
         return
-    note = (
+    note(
+        error,
         "With a Stepper: a hidden state that is carried into the next micro-batch needs "
-        "stepper.detach(state); two losses that share a graph need retain_graph=True on the first."
+        "stepper.detach(state); two losses that share a graph need retain_graph=True on the first.",
     )
+
+
+def note(error: BaseException, text: str) -> None:
+    """Shown with the error, where Python can."""
     if hasattr(error, "add_note"):
-        error.add_note(note)
+        error.add_note(text)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Literal, TypeAlias, get_args
+from numbers import Integral, Real
+from typing import Any, Literal, TypeAlias, get_args
+
+from torch import Tensor
 
 from gradledger.errors import OptionError
 
@@ -29,6 +32,7 @@ class Options:
 
     def __post_init__(self) -> None:
         _check_count(self.accumulate)
+        _check_choice("pack", self.pack, (True, False))
         _check_choice("on_fault", self.on_fault, get_args(OnFault))
         _check_choice("on_nonfinite", self.on_nonfinite, get_args(OnNonFinite))
         _check_choice("release", self.release, get_args(Release))
@@ -41,6 +45,15 @@ class Options:
         for norm in norms:
             _check_limit("clip_norm", norm)
         _check_limit("clip_value", self.clip_value)
+        # Numbers of NumPy's and torch's are taken as what they are worth now.
+        set_ = object.__setattr__
+        set_(self, "accumulate", int(self.accumulate))
+        if isinstance(self.clip_norm, Sequence):
+            set_(self, "clip_norm", [norm if norm is None else float(norm) for norm in norms])
+        elif self.clip_norm is not None:
+            set_(self, "clip_norm", float(self.clip_norm))
+        if self.clip_value is not None:
+            set_(self, "clip_value", float(self.clip_value))
 
     @property
     def guarded(self) -> bool:
@@ -56,24 +69,31 @@ class Options:
             )
 
 
-def _check_count(accumulate: object) -> None:
-    if not isinstance(accumulate, int) or isinstance(accumulate, bool) or accumulate < 1:
+def _check_count(accumulate: Any) -> None:
+    if isinstance(accumulate, bool) or not isinstance(accumulate, Integral) or int(accumulate) < 1:
         raise OptionError(
             f"accumulate must be a whole number, at least 1, got {accumulate!r}. To update on "
             "every batch, leave it at 1."
         )
 
 
-def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if value not in choices:
+def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
+    if not any(value == choice and type(value) is type(choice) for choice in choices):
         offered = ", ".join(repr(choice) for choice in choices)
         raise OptionError(f"{name} must be one of {offered}, got {value!r}.")
 
 
-def _check_limit(name: str, limit: object) -> None:
+def _check_limit(name: str, limit: Any) -> None:
     if limit is None:
         return
-    if not isinstance(limit, int | float) or not isfinite(limit) or limit <= 0:
+    if isinstance(limit, Tensor) and limit.numel() == 1:
+        limit = limit.item()
+    if (
+        isinstance(limit, bool)
+        or not isinstance(limit, Real)
+        or not isfinite(limit)
+        or float(limit) <= 0
+    ):
         raise OptionError(
             f"{name} must be a positive number, got {limit!r}. Not to clip, leave it at None."
         )

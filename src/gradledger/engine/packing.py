@@ -70,8 +70,14 @@ class Packing:
             id(p): (o, group) for o, group in self._ownership.groups() for p in group["params"]
         }
         for members in packs:
-            if not any(id(p) in self.reasons for p in members):
-                self.packs.append(Pack(*homes[id(members[0])], members))
+            if any(id(p) in self.reasons for p in members):
+                continue
+            optimizer, group = homes[id(members[0])]
+            alike = {likeness(p, optimizer.state.get(p, {})) for p in members}
+            if len(alike) == 1 and all(homes[id(p)][1] is group for p in members):
+                self.packs.append(Pack(optimizer, group, members))
+            else:
+                settled = False  # somebody has reset a part of the state: packed anew, next time
         self._share_out()
         for p in self.loose:
             self.reasons.setdefault(id(p), ALONE)

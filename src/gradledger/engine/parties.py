@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -90,6 +91,21 @@ def check_scaler(scaler: object, optimizers: Sequence[Optimizer]) -> None:
         raise OptionError(f"scaler must be a torch.amp.GradScaler, got {type(scaler).__name__}.")
     if scaler.is_enabled() and any(evaluates(optimizer) for optimizer in optimizers):
         raise OptionError("a GradScaler can't be used with an optimizer that evaluates the loss.")
+
+
+def check_data(data: object) -> None:
+    """Raises OptionError for what nothing can be drawn from."""
+    if not hasattr(data, "__iter__") and not hasattr(data, "__getitem__"):
+        raise OptionError(
+            f"over() needs something to draw micro-batches from (a DataLoader, a list, a "
+            f"generator), got {type(data).__name__}."
+        )
+
+
+def check_path(path: object) -> None:
+    """Raises OptionError for what names no file."""
+    if not isinstance(path, str | os.PathLike):
+        raise OptionError(f"the path must be a string or a Path, got {type(path).__name__}.")
 
 
 def takes_two_passes(optimizer: Optimizer) -> bool:

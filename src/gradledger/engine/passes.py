@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
@@ -10,8 +11,10 @@ import torch
 
 from gradledger.engine import randomness
 from gradledger.engine.company import Company
+from gradledger.engine.places import outside
 from gradledger.engine.telling import announced
-from gradledger.errors import CheckpointError
+from gradledger.engine.wrappings import has_begun, wrapped
+from gradledger.errors import CheckpointError, StepperWarning
 
 T = TypeVar("T")
 
@@ -75,7 +78,8 @@ class Pass(Generic[T]):
         self._turns = turns
         self._position = position
         self._take_comeback = take_comeback
-        self._generators: list[torch.Generator] = []
+        self.generators = [] if isinstance(data, Pass) else _own(data)
+        """The data's own, where it has some. Looked for once: what is drawn to its end is empty."""
         self._iterator: Iterator[T] | None = None
         self._ended = False
         self._inner = False
@@ -98,8 +102,8 @@ class Pass(Generic[T]):
         elif self._turns.end_turn():
             position.done += 1
         position.before_draw = randomness.capture_torch()
-        if self._generators:
-            position.before_draw |= _states(self._generators)
+        if self.generators:
+            position.before_draw |= _states(self.generators)
         try:
             batch = next(self._iterator)
         except StopIteration:
@@ -122,26 +126,32 @@ class Pass(Generic[T]):
         if isinstance(self.data, Pass):
             return iter(self.data)  # which reads the data, and knows the position in it
         length = _length(self.data)
-        self._generators = _own(self.data)
         if comeback is not None and comeback.start is not None:
             if comeback.length != length:
                 raise CheckpointError(
                     f"the data had {comeback.length} batches when this was saved, and has {length} "
                     "now, so that the place in it can't be found again."
                 )
+            if len(own_states(comeback.start)) != len(self.generators):
+                _tell_other_data("it has other generators of its own than when this was saved")
             position.start = comeback.start
             return self._make_up(comeback.start, comeback.now)
         if comeback is not None:
-            _set_own(self.data, comeback.now)
+            if own_states(comeback.now) and has_begun(self.data):
+                _tell_other_data(
+                    "it has a generator of its own, and had begun before over() could set it (in "
+                    "an enumerate, a zip). Put them outside: enumerate(stepper.over(loader))"
+                )
+            _set_own(self.generators, comeback.now)
         position.done = 0
         position.length = length
-        position.start = all_generators(self.data)
+        position.start = all_generators(self.generators)
         return iter(self.data)
 
     def _make_up(self, start: dict[str, Any], now: dict[str, Any]) -> Iterator[T]:
         """Draws the same data again up to the position, and leaves randomness as it was there."""
         randomness.restore(start)
-        _set_own(self.data, start)
+        _set_own(self.generators, start)
         iterator = iter(self.data)
         for _ in range(self._position.done):
             try:
@@ -154,13 +164,13 @@ class Pass(Generic[T]):
             except Exception:
                 continue  # as it did the first time
         randomness.restore(now)
-        _set_own(self.data, now)
+        _set_own(self.generators, now)
         return iterator
 
 
-def all_generators(data: object) -> dict[str, Any]:
+def all_generators(own: list[torch.Generator]) -> dict[str, Any]:
     """The process's random number generators, and those that the data has of its own."""
-    return randomness.capture() | _states(_own(data))
+    return randomness.capture() | _states(own)
 
 
 def own_states(state: Mapping[str, Any]) -> dict[str, Any]:
@@ -172,23 +182,26 @@ def _states(generators: list[torch.Generator]) -> dict[str, Any]:
     return {f"{_OWN}{i}": generator.get_state() for i, generator in enumerate(generators)}
 
 
-def _set_own(data: object, state: dict[str, Any]) -> None:
-    for which, generator in enumerate(_own(data)):
+def _set_own(generators: list[torch.Generator], state: dict[str, Any]) -> None:
+    for which, generator in enumerate(generators):
         if f"{_OWN}{which}" in state:
             generator.set_state(state[f"{_OWN}{which}"])
 
 
 def _own(data: object) -> list[torch.Generator]:
-    """A DataLoader's generator, and its samplers'."""
-    batch_sampler = getattr(data, "batch_sampler", None)
-    samplers = [getattr(data, "sampler", None), batch_sampler]
-    holders = [data, *samplers, getattr(batch_sampler, "sampler", None)]
-    found = [getattr(holder, "generator", None) for holder in holders]
+    """A DataLoader's generator, and its samplers', also behind what is wrapped around it."""
+    found = [getattr(holder, "generator", None) for holder in wrapped(data)]
     return list({id(g): g for g in found if isinstance(g, torch.Generator)}.values())
+
+
+def _tell_other_data(why: str) -> None:
+    warnings.warn(
+        f"the data may not go on where this was saved: {why}.", StepperWarning, stacklevel=outside()
+    )
 
 
 def _length(data: object) -> int | None:
     try:
         return len(data)  # type: ignore[arg-type]
-    except TypeError:
+    except Exception:  # a plain `for` would not have asked
         return None

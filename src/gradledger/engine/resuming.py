@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from gradledger.engine import randomness
 from gradledger.engine.checkpoint.fitting import kind_of
 from gradledger.engine.cycle import Cycle
 from gradledger.engine.passes import Comeback, Position, all_generators, own_states
+from gradledger.engine.soundness import flaws, unlike
 
 VERSION = 1
 
@@ -19,16 +21,16 @@ _WINDOW = ("begun", "deposits", "weight", "first_items", "dropped")
 
 
 def state_of(
-    cycle: Cycle, position: Position, data: object, comeback: Comeback | None
+    cycle: Cycle, position: Position, own: list[torch.Generator], comeback: Comeback | None
 ) -> dict[str, Any]:
     """The state, in values that any checkpoint can hold.
 
     A micro-batch that was drawn and not deposited counts as not drawn: it will be drawn again,
     unless the one who reads the data for this Stepper is done with it.
-    `comeback`: what was loaded, and no pass has made up for yet.
+    `own`: the data's own generators. `comeback`: what was loaded, and no pass has made up for yet.
     """
     turn = cycle.turn
-    now = all_generators(data)
+    now = all_generators(own)
     if comeback is not None:
         now |= own_states(comeback.now)
     begun, done, dropped = cycle.window.begun, position.done, cycle.window.dropped
@@ -66,12 +68,13 @@ def state_of(
 
 def differences(state: object, cycle: Cycle) -> list[str]:
     """Why a state can't be gone on from here, in sentences. None: it can."""
-    live = state_of(cycle, Position(), None, None)
+    live = state_of(cycle, Position(), [], None)
     if not isinstance(state, Mapping) or "version" not in state:
         return ["it is no Stepper's state"]
     if state["version"] != VERSION:
         return [f"its version is {state['version']}, and this gradledger reads version {VERSION}"]
-    return list(_missing(state, live)) or list(_unlike(state, live))
+    parameters = cycle.ownership.parameters()
+    return list(_missing(state, live)) or list(_unlike(state, live, parameters))
 
 
 def _missing(state: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[str]:
@@ -91,13 +94,19 @@ def _missing(state: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[str]
             yield f"its {key!r} is no list"
 
 
-def _unlike(state: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[str]:
-    """What was of another Stepper."""
+def _unlike(
+    state: Mapping[str, Any], live: Mapping[str, Any], parameters: Sequence[Tensor]
+) -> Iterator[str]:
+    """What was of another Stepper, or of none."""
     if state["parameters"] != live["parameters"]:
         pairs = zip(state["parameters"], live["parameters"], strict=False)
         first = next((f": {a} where now is {b}" for a, b in pairs if a != b), "")
         were, are = len(state["parameters"]), len(live["parameters"])
         yield f"it was of other parameters ({were}, now {are}){first}"
+        return
+    if damaged := list(flaws(state, live, parameters)):
+        yield from damaged
+        return
     if state["window"]["begun"] and state["accumulate"] != live["accumulate"]:
         yield (
             f"it is in the middle of a window of accumulate={state['accumulate']}, and this "
@@ -108,6 +117,12 @@ def _unlike(state: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[str]:
     then, now = ([name for name, _ in each["schedulers"]] for each in (state, live))
     if then != now:
         yield f"its schedulers were [{', '.join(then)}] and are [{', '.join(now)}]"
+    elif wrong := [
+        name
+        for (name, saved), (_, here) in zip(state["schedulers"], live["schedulers"], strict=True)
+        if unlike(saved, here)
+    ]:
+        yield f"its state of the scheduler {wrong[0]} is damaged"
 
 
 def go_on(state: Mapping[str, Any], cycle: Cycle, position: Position) -> Comeback:

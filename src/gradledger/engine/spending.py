@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
+from torch.optim import Optimizer
 
 from gradledger.engine.amounts import Amounts
 from gradledger.engine.guards import Guard, is_watched
 from gradledger.engine.options import Options
 from gradledger.engine.ownership import Ownership
 from gradledger.engine.packing import Packing
-from gradledger.engine.restoring import NotFiniteAfterStep, restored_on_failure
+from gradledger.engine.restoring import AllOrNone, NotFiniteAfterStep, restored_on_failure
 from gradledger.engine.scaling import Scaling
 from gradledger.engine.skips import Skip
 from gradledger.engine.steps import unhooked
@@ -41,6 +42,7 @@ class Spending:
         self._scaling = scaling
         self._options = options
         self.guards = {o: Guard(o, window) for o in ownership.optimizers}
+        self._several = AllOrNone(ownership.optimizers) if len(ownership.optimizers) > 1 else None
         self._amounts = Amounts([], [], 1.0, measured=False)
         self.across: Callable[[Tensor], Tensor] | None = None
         """Adds numbers up over ranks, where each holds a part of the sums."""
@@ -59,8 +61,11 @@ class Spending:
         try:
             if closure is not None:
                 self._step_evaluating(closure)
+            elif self._several is not None:
+                with self._several.together(self._sums.loose):
+                    self._step(self._several.moved)
             else:
-                self._step()
+                self._step([])
         except NotFiniteAfterStep:
             return Skip(made, ("the parameters after the step",), (), scaler=False)
         finally:
@@ -69,12 +74,13 @@ class Spending:
             self._amounts.release()
         return None
 
-    def _step(self) -> None:
+    def _step(self, moved: list[Optimizer]) -> None:
         for optimizer, guard in self.guards.items():
             watched = is_watched(optimizer)
             step = optimizer.step if watched else unhooked(optimizer)
             with guard, self._packing.standing_in(optimizer, watched=watched):
                 step()
+            moved.append(optimizer)
 
     def _step_evaluating(self, closure: Closure) -> None:
         (optimizer,) = self._ownership.optimizers

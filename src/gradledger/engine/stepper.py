@@ -22,8 +22,10 @@ from gradledger.engine.options import ClipNorm, OnFault, OnNonFinite, Options, R
 from gradledger.engine.ownership import Ownership
 from gradledger.engine.packing import Packing
 from gradledger.engine.parties import (
+    check_data,
     check_model,
     check_optimizers,
+    check_path,
     check_scaler,
     check_schedulers,
     evaluates,
@@ -36,7 +38,7 @@ from gradledger.engine.ranks.joining import join
 from gradledger.engine.scaling import Scaling
 from gradledger.engine.skips import Skip
 from gradledger.engine.telling import announced
-from gradledger.errors import CheckpointError, LossError, MisuseError
+from gradledger.errors import CheckpointError, LossError, MisuseError, OptionError
 
 T = TypeVar("T")
 
@@ -119,12 +121,12 @@ class Stepper:
         A window that an earlier pass left open (a `break`, an exception) is spent first. `data` may
         be another Stepper's pass: windows of several micro-batches then end together.
         """
+        check_data(data)
         cycle = self._cycle
         cycle.end_turn()
         if self._comeback is None or cycle.window.full:
             cycle.finish()
-        if cycle.meetings is not None:
-            cycle.meetings.begin_pass()
+        cycle.begin_pass()
         company = data.company if isinstance(data, Pass) else Company()
         company.join(cycle)
         self._pass = Pass(data, cycle, self._position, self._take_comeback, company)
@@ -201,6 +203,10 @@ class Stepper:
         When memory runs out, the batch is halved and tried again; the update is the same. Gives the
         loss, detached.
         """
+        if not callable(loss_fn):
+            raise OptionError(
+                f"loss_fn must be a function of the batch, got {type(loss_fn).__name__}."
+            )
         amount = None if items is None else count(items)
         cycle = self._cycle
         turn = cycle.enter_turn()
@@ -336,10 +342,11 @@ class Stepper:
         return self._local_state()
 
     def _local_state(self) -> dict[str, Any]:
-        data = self._pass.data if self._pass is not None else None
-        while isinstance(data, Pass):
-            data = data.data
-        state = resuming.state_of(self._cycle, self._position, data, self._comeback)
+        reads = self._pass
+        while reads is not None and isinstance(reads.data, Pass):
+            reads = reads.data
+        own = [] if reads is None else reads.generators
+        state = resuming.state_of(self._cycle, self._position, own, self._comeback)
         return state | {"fitting": self._evaluation.fitting}
 
     @announced
@@ -360,8 +367,12 @@ class Stepper:
 
     def _differences(self, state: object) -> list[str]:
         found = resuming.differences(state, self._cycle)
-        if not found and isinstance(state, Mapping) and "fitting" not in state:
-            found.append("it has no 'fitting'")
+        if not found and isinstance(state, Mapping):
+            fitting = state.get("fitting", 0)
+            if fitting is not None and (type(fitting) is not int or fitting < 1):
+                found.append(
+                    "its 'fitting' is damaged" if "fitting" in state else "it has no 'fitting'"
+                )
         return found
 
     @announced
@@ -398,6 +409,7 @@ class Stepper:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes model, optimizers and this Stepper's state to one file, whole or not at all."""
+        check_path(path)
         if self._cycle.meetings is not None and not self._cycle.meetings.apart:
             raise CheckpointError(
                 "no rank has all of a sharded model. Save it with torch.distributed.checkpoint, "
@@ -410,6 +422,7 @@ class Stepper:
     @announced
     def load(self, path: str | os.PathLike[str]) -> None:
         """Goes on from a file. Raises CheckpointError, and changes nothing, if it does not fit."""
+        check_path(path)
         saved = checkpoint.read(path)
         cycle = self._cycle
         optimizers = cycle.ownership.optimizers
@@ -418,7 +431,5 @@ class Stepper:
         if found:
             raise CheckpointError(f"{os.fspath(path)} does not fit: {'; '.join(found)}.")
         cycle.packing.unpack()
-        self._model.load_state_dict(saved["model"])
-        for optimizer, entry in zip(optimizers, saved["optimizers"], strict=True):
-            optimizer.load_state_dict(entry["state"])
+        checkpoint.take_up(saved, self._model, optimizers)
         self.load_state_dict(saved["stepper"])

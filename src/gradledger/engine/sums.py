@@ -22,6 +22,8 @@ class Sums:
     def __init__(self, packing: Packing) -> None:
         self._packing = packing
         self.loose: dict[Tensor, Tensor] = {}
+        self.changing = False
+        """A deposit is on its way in: whoever counts it says when it is there."""
 
     def add(
         self,
@@ -39,42 +41,45 @@ class Sums:
         `widen`: low precision is added up in float32, because more deposits may come.
         `keep`: nobody else holds the gradients.
         """
-        found = False
+        loose = None
+        if self._packing.loose:
+            packed = sum(len(pack.members) for pack in self._packing.packs)
+            rest = zip(parameters[packed:], gradients[packed:], strict=True)
+            loose = self._prepare(rest, weight, widen=widen, keep=keep)
+        # What may run out of memory is behind us: from here on, sums change.
+        self.changing = True
+        found = loose is not None and loose.apply(self.loose, weight)
         start = 0
-        refused: list[Pack] = []
+        refused: list[tuple[Pack, Sequence[Tensor | None]]] = []
         for pack in self._packing.packs:
             end = start + len(pack.members)
             added = pack.add(gradients[start:end], weight)
             if added:
                 found = True
             elif added is None:
-                refused.append(pack)
-                parameters = (*parameters, *pack.members)
-                gradients = (*gradients, *gradients[start:end])
+                refused.append((pack, gradients[start:end]))
             start = end
-        for pack in refused:
+        for pack, deposits in refused:
             self._take_over(pack)
             self._packing.remove(pack)
-        if start < len(parameters):
-            rest = zip(parameters[start:], gradients[start:], strict=True)
-            found |= self._add_loose(rest, weight, widen=widen, keep=keep)
+            rest = zip(pack.members, deposits, strict=True)
+            loose = self._prepare(rest, weight, widen=widen, keep=keep)
+            found |= loose.apply(self.loose, weight)
         return found
 
-    def _add_loose(
+    def _prepare(
         self,
         deposits: Iterable[tuple[Tensor, Tensor | None]],
         weight: float,
         *,
         widen: bool,
         keep: bool,
-    ) -> bool:
-        found = False
-        into: list[Tensor] = []
-        what: list[Tensor] = []
+    ) -> _Loose:
+        """Makes what loose parameters need, and changes nothing yet."""
+        loose = _Loose()
         for p, grad in deposits:
             if grad is None:
                 continue
-            found = True
             if grad.layout is not torch.strided:
                 grad = grad.coalesce()
                 self._packing.keep_loose(p, "its gradients are sparse")
@@ -82,20 +87,20 @@ class Sums:
             if widen and grad.dtype in LOW_PRECISION:
                 grad, ours = grad.float(), True
             old = self.loose.get(p)
-            if old is None and weight == 1.0:
-                self.loose[p] = grad if ours else grad.clone()
-            elif old is None:
-                self.loose[p] = grad * weight
+            if old is None:
+                if weight != 1.0:
+                    grad, ours = grad * weight, True
+                loose.new[p] = grad if keep else _laid_out_as(p, grad, copied=ours)
             elif old.layout is torch.strided and grad.layout is torch.strided:
-                into.append(old)
-                what.append(grad)
+                loose.into.append(old)
+                loose.what.append(grad)
             elif old.layout is torch.strided:
-                self.loose[p] = old.add(grad, alpha=weight)
+                loose.new[p] = old.add(grad, alpha=weight)
+            elif grad.layout is torch.strided:
+                loose.new[p] = _laid_out_as(p, grad * weight + old, copied=True)
             else:
-                self.loose[p] = (grad * weight + old).coalesce()
-        if into:
-            torch._foreach_add_(into, what, alpha=weight)
-        return found
+                loose.new[p] = (grad * weight + old).coalesce()
+        return loose
 
     def restore(self, totals: list[tuple[Tensor, Tensor]]) -> None:
         """Takes up sums that were saved, in their order."""
@@ -150,3 +155,29 @@ class Sums:
                     if i not in pack.missing:
                         yield p, view
         yield from self.loose.items()
+
+
+class _Loose:
+    """A deposit for loose parameters: sums to be added to, and new ones."""
+
+    def __init__(self) -> None:
+        self.new: dict[Tensor, Tensor] = {}
+        self.into: list[Tensor] = []
+        self.what: list[Tensor] = []
+
+    def apply(self, sums: dict[Tensor, Tensor], weight: float) -> bool:
+        """Adds it; says whether there was any."""
+        sums.update(self.new)
+        if self.into:
+            torch._foreach_add_(self.into, self.what, alpha=weight)
+        return bool(self.new or self.into)
+
+
+def _laid_out_as(p: Tensor, total: Tensor, *, copied: bool) -> Tensor:
+    """The sum in the memory order of its parameter, as torch leaves a gradient in a cell.
+
+    Fused kernels go by memory, not by index. `copied`: nobody else holds it.
+    """
+    if total.layout is torch.strided and total.stride() != p.stride():
+        return torch.empty_like(p, dtype=total.dtype).copy_(total)
+    return total if copied else total.clone()

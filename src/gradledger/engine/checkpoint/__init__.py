@@ -5,8 +5,8 @@ that comes before. torch reads past the seal, so that torch.load opens checkpoin
 reads past the checksums of its own zip files: without a seal, a flipped bit is another weight.
 """
 
-from gradledger.engine.checkpoint.fitting import describe, differences
+from gradledger.engine.checkpoint.fitting import describe, differences, take_up
 from gradledger.engine.checkpoint.reading import read
 from gradledger.engine.checkpoint.writing import write
 
-__all__ = ["describe", "differences", "read", "write"]
+__all__ = ["describe", "differences", "read", "take_up", "write"]
