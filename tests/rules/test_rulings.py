@@ -413,6 +413,13 @@ def test_means_over_unequal_batches_do_not_weigh_what_they_should() -> None:
     assert found(ONE, uneven, SPEND) == {"GL302:11"}
 
 
+def test_a_sum_divided_by_its_items_may_be_divided_by_the_window_where_these_are_as_many() -> None:
+    summed = Weight("mean", 1, 4, summed=True)
+    assert found(ONE, window(4, summed), SPEND) == set()
+    assert found(ONE, window(3, summed), SPEND) == {"GL301:11"}
+    assert found(ONE, window(4, Weight("mean", 1, 4)), SPEND) == {"GL301:11"}
+
+
 def test_unequal_batches_that_are_weighed_by_their_size_are_right() -> None:
     weighed = [*window(1, Weight("mean", 8 / 6, 6)), *window(1, Weight("mean", 8 / 2, 2))]
     assert found(ONE, weighed, SPEND) == set()

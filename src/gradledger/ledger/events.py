@@ -83,6 +83,8 @@ class Weight(Value):
     """The number of items is not known, and is another in each batch: padding is left out."""
     framework_divides: bool = False
     divided_at: Place | None = None
+    summed: bool = False
+    """It is a sum that was divided by as many as it has items: or by as many micro-batches."""
 
 
 UNKNOWN_WEIGHT = Weight()

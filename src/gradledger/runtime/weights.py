@@ -71,7 +71,7 @@ def _divided(loss: Loss, divisor: float) -> Loss:
         if divisor != loss.rows and loss.rows and divisor / loss.rows <= MOST_BATCHES:
             # All elements of a row, or as many micro-batches: which of them, nobody knows.
             return replace(loss, weight=Weight("sum"))
-        return replace(loss, weight=Weight("mean", 1, round(divisor)))
+        return replace(loss, weight=Weight("mean", 1, round(divisor), summed=True))
     so_far = before.divisor if isinstance(before.divisor, int | float) else 1
     whole = round(so_far * divisor)
     product = whole if abs(whole - so_far * divisor) < 1e-6 * whole else so_far * divisor
