@@ -39,6 +39,8 @@ def surely_dropped(finding: Finding, sight: Sight) -> bool:
     around = sight.around(finding.at)
     if sight.nobody_steps:
         return all(isinstance(a, Loop) for a in around) and not _may_be_used(sight)
+    if not sight.tells_apart(finding.cells):
+        return False
     if any(_comes_between(finding.at, loop) for loop in around):
         return True
     if any(len(stepping(loop)) != 1 for loop in around):

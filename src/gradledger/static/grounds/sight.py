@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
-from gradledger.ledger.events import Backward, Event, Own, Step
+from gradledger.ledger.events import Backward, CellNames, Event, Own, Step
 from gradledger.ledger.places import Place
 from gradledger.static.lowering.blocks import events_in, holds
 from gradledger.static.lowering.effects import HandsOver, Spends
@@ -53,6 +53,13 @@ class Sight:
 
         note(self.program, self.program)
         return loops
+
+    def tells_apart(self, cells: CellNames) -> bool:
+        """Is there no doubt which backwards reach these cells, and which steps spend them?
+
+        With several optimizers, only if all of their nets are made in sight, and none of another.
+        """
+        return len(self.owned) < 2 or (self.all_made and cells <= self.root.apart)
 
     def one_steps(self, at: Place) -> bool:
         """Is there one optimizer alone that steps in the loop around this place?"""
