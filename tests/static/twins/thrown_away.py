@@ -3,6 +3,34 @@
 from __future__ import annotations
 
 TWINS = {
+    "gradients are handed over from another net, which is cleared for that": """
+        class Worker:
+            def __init__(self, shared):
+                self.shared, self.own = shared, nn.Linear(8, 3)
+                self.opt = torch.optim.Adam(self.shared.parameters())
+
+            def learn(self, x, y):
+                self.opt.zero_grad()
+                criterion(self.own(x), y).backward()
+                for theirs, mine in zip(self.shared.parameters(), self.own.parameters()):
+                    theirs._grad = mine.grad  # right only
+                    mine.grad = None  # GL201
+                self.opt.step()
+                self.own.load_state_dict(self.shared.state_dict())
+
+        worker = Worker(nn.Linear(8, 3))
+        for x, y in loader:
+            worker.learn(x, y)
+        """,
+    "gradients are the same by the name that they are kept under": """
+        for x, y in loader:
+            for p in model.parameters():
+                if p._grad is not None:  # right only
+                    p._grad.data.zero_()  # right only
+                print(p.shape)
+            criterion(model(x), y).backward()
+            optimizer.step()  # GL101
+        """,
     "a net that listens to its own activations is trained for somebody who asks": """
         class Watched(nn.Module):
             def __init__(self):

@@ -278,6 +278,9 @@ _SUSPICIOUS = (
     *("hook", "callback", "finish", "finali", "apply_"),
 )
 
+GRADIENT = frozenset({"grad", "_grad"})
+"""What a tensor calls its gradient: the second is what the first is kept in."""
+
 OF_ONE_COPY = frozenset({"GL101", "GL201", "GL501"})
 """Rules that mix things up where each gradient lies in two places, as with weights in two
 precisions: which of the two is cleared, who knows?"""

@@ -136,9 +136,9 @@ class Loops(Rounds):
         """A loop over parameters that nobody knows: what is done to one is done to all."""
         if not isinstance(items, Thing) or not isinstance(node.target, ast.Name):
             return False
-        grad = rf"\b{node.target.id}\.grad\b"
+        grad = rf"\b{node.target.id}\._?grad\b"
         text = self.scope.module.text(node)
-        return ".grad" in text and bool(re.search(grad, text))
+        return "grad" in text and bool(re.search(grad, text))
 
     def _one_of(self, parameters: Parameters, node: ast.For | ast.AsyncFor) -> Known:
         if isinstance(node.target, ast.Tuple) and len(node.target.elts) == 2:
