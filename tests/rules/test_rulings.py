@@ -159,6 +159,15 @@ def test_what_two_nets_cleared_in_different_turns_get_is_no_joint_loss() -> None
     assert found(TWO, loop * 3) == {"GL102:8"}
 
 
+def test_the_leak_is_told_where_it_is_spent_and_not_where_it_comes_from() -> None:
+    first = [Batch(at(3)), Backward(at(4), D), Backward(at(7), G | D)]
+    last = [
+        *[Batch(at(3)), Backward(at(4), D), Step(at(5), "D"), Clear(at(6), D)],
+        *[Backward(at(7), G | D), Step(at(8), "G"), Clear(at(9), G)],
+    ]
+    assert found(TWO, [*first, *last] * 3) == {"GL102:5"}
+
+
 def test_tasks_that_share_an_encoder_break_no_law() -> None:
     encoder, a, b = frozenset({"enc"}), frozenset({"a"}), frozenset({"b"})
     owners = [Own(at(1), "E", encoder), Own(at(2), "A", a), Own(at(3), "B", b)]

@@ -22,7 +22,6 @@ WASTED = {
 """Right, and yet work for nothing: infos."""
 
 BLAMED = {
-    "shared_model_of_workers.py": "a copy's gradients are taken for the shared model's (GL606)",
     "accumulation_over_a_generator.py": "how much a generator gives is not followed",
 }
 """Right, and still blamed."""

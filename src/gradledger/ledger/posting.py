@@ -89,9 +89,11 @@ def _(event: Gone, page: Page) -> Page:
 @_posts(Backward)
 def _(event: Backward, page: Page) -> Page:
     reached = frozenset(o for _, cell in page.among(event.cells) for o in cell.owners)
-    joint = len(reached) > 1 and all(
-        reached <= cell.cleared_with for _, cell in page.among(event.cells) if cell.owners
-    )
+    owned = [cell for _, cell in page.among(event.cells) if cell.owners]
+    together = all(reached <= cell.cleared_with for cell in owned)
+    # What nobody has filled yet is as empty as if all of it had been cleared in one go.
+    untouched = all(cell.cleared_at is None and not cell.deposited for cell in owned)
+    joint = len(reached) > 1 and (together or untouched)
     good = Deposit(event.at, event.weight, event.scaler, partial=event.partial)
     bad = replace(good, finite=False)
     for cells, deposit in ((event.cells - event.non_finite, good), (event.non_finite, bad)):

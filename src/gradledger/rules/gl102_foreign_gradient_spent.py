@@ -23,7 +23,11 @@ def broken(page: Page, step: Step) -> Iterator[Breach]:
             )
             detail = f"also spends gradients of a backward that {spender} has already used"
             # A joint loss for two nets looks the same where both were cleared together for it.
-            sure = not all(h.joint for h in foreign)
+            joint = all(h.joint for h in foreign)
+            # Where only one loss is added up here, it is this window's own, of which the other
+            # optimizer has spent what leaked into it.
+            own = {h.at for h in newer} <= {h.at for h in foreign}
+            sure = not (joint or own)
             yield Breach(step.at, detail, evidence, names, sure)
 
 

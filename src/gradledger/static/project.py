@@ -20,6 +20,7 @@ MATTERS = (
     b"ptim",
     b"requires_grad",
     b".grad",
+    b"._grad",
     b"cross_entropy",
     b"Loss(",
     b"detach",

@@ -19,10 +19,10 @@ STEPS = Pattern(r"\.step\(", words=(".step(",))
 
 SPENDS = Pattern(
     r"\.step\(|_step\("
-    r"|(?<!autograd)\.grad(?:\.\w| *[-+*/])|[-+*/] *[\w.\[\]]+\.grad\b"
-    r"|(?:sub|add|mul|div|lerp|copy)\w*\([^\r\n]*\.grad\b|= *[\w.\[\]]+\.grad *(?:#|$)",
+    r"|(?<!autograd)\._?grad(?:\.\w| *[-+*/])|[-+*/] *[\w.\[\]]+\._?grad\b"
+    r"|(?:sub|add|mul|div|lerp|copy)\w*\([^\r\n]*\._?grad\b|= *[\w.\[\]]+\._?grad *(?:#|$)",
     re.MULTILINE,
-    words=(".step(", ".grad", "_step("),
+    words=(".step(", ".grad", "._grad", "_step("),
 )
 """Words without which a function spends nothing."""
 
@@ -33,11 +33,11 @@ DOES = Pattern(
 """Words of functions that do something to gradients themselves."""
 
 TOUCHES = Pattern(
-    r"backward\(|zero_grad|\.step\(|\.grad\b|grad_norm|grad_value|unscale_|requires_grad"
+    r"backward\(|zero_grad|\.step\(|\._?grad\b|grad_norm|grad_value|unscale_|requires_grad"
     r"|[oO]ptimizer|optim\.|no_sync|scale_loss",
     words=(
-        *("backward(", "zero_grad", ".step(", ".grad", "grad_norm", "grad_value", "unscale_"),
-        *("requires_grad", "ptimizer", "optim.", "no_sync", "scale_loss"),
+        *("backward(", "zero_grad", ".step(", ".grad", "._grad", "grad_norm", "grad_value"),
+        *("unscale_", "requires_grad", "ptimizer", "optim.", "no_sync", "scale_loss"),
     ),
 )
 """Words without which a function does nothing to gradients, nor makes anything that does."""

@@ -3,6 +3,21 @@
 from __future__ import annotations
 
 TWINS = {
+    "a window of a net whose loss leaks into another is its own": """
+        left, right = nn.Linear(8, 8), nn.Linear(8, 1)
+        ours, theirs = torch.optim.Adam(left.parameters()), torch.optim.Adam(right.parameters())
+        for i, (x, y) in enumerate(loader):
+            ((right(left(x).detach()) - right(y)).mean() / 4).backward()
+            if (i + 1) % 4 == 0:
+                theirs.step()  # GL102
+                theirs.zero_grad()
+            right.requires_grad_(False)  # right only
+            (-right(left(x)).mean() / 4).backward()
+            right.requires_grad_(True)  # right only
+            if (i + 1) % 4 == 0:
+                ours.step()
+                ours.zero_grad()
+        """,
     "a step for each of two losses": """
         for x, y in loader:
             optimizer.zero_grad()

@@ -3,6 +3,97 @@
 from __future__ import annotations
 
 TWINS = {
+    "an optimizer of a list that a comprehension makes is picked by its number": """
+        class Team:
+            def __init__(self, n):
+                self.n = n
+                self.actors = [nn.Linear(8, 3) for _ in range(n)]
+                self.critic = nn.Linear(8, 1)
+                self.opts = [torch.optim.Adam(actor.parameters()) for actor in self.actors]
+                self.critic_opt = torch.optim.Adam(self.critic.parameters())
+
+            def update(self, x, y, value):
+                for i in range(self.n):
+                    dist = torch.distributions.Categorical(logits=self.actors[i](x[i]))
+                    self.opts[i].zero_grad()  # GL201
+                    (-dist.log_prob(y[i]).mean()).backward()
+                    nn.utils.clip_grad_norm_(self.actors[i].parameters(), 0.5)
+                    self.opts[i].step()  # right only
+                self.critic_opt.zero_grad()
+                F.mse_loss(self.critic(x), value).backward()
+                self.critic_opt.step()
+
+        team = Team(4)
+        for x, y, value in loader:
+            team.update(x, y, value)
+        """,
+    "an optimizer of a list that a loop fills is picked by its number": """
+        class Team:
+            def __init__(self, n):
+                self.n = n
+                self.actors = nn.ModuleList(nn.Linear(8, 3) for _ in range(n))
+                self.critic = nn.Linear(8, 1)
+                self.opts = []
+                for i in range(n):
+                    self.opts.append(torch.optim.Adam(self.actors[i].parameters()))
+                self.critic_opt = torch.optim.Adam(self.critic.parameters())
+
+            def update(self, x, y, value):
+                for i in range(self.n):
+                    self.opts[i].zero_grad()  # GL201
+                    criterion(self.actors[i](x), y).backward()
+                for i in range(self.n):  # right only
+                    self.opts[i].step()  # right only
+                self.critic_opt.zero_grad()
+                F.mse_loss(self.critic(x), value).backward()
+                self.critic_opt.step()
+
+        team = Team(4)
+        for x, y, value in loader:
+            team.update(x, y, value)
+        """,
+    "what an optimizer of several nets has are those of the list that is gone through": """
+        nets = [nn.Linear(8, 3) for _ in range(epochs)]
+        head = nn.Linear(8, 3)
+        opts = [torch.optim.Adam(net.parameters()) for net in nets]
+        head_opt = torch.optim.Adam(head.parameters())
+        for x, y in loader:
+            for i in range(epochs):
+                opts[i].zero_grad()  # right only
+                criterion(nets[i](x), y).backward()
+                opts[i].step()  # GL101
+            head_opt.zero_grad()
+            criterion(head(x), y).backward()
+            head_opt.step()
+        """,
+    "gradients are handed over from another net, which is cleared for that": """
+        class Worker:
+            def __init__(self, shared):
+                self.shared, self.own = shared, nn.Linear(8, 3)
+                self.opt = torch.optim.Adam(self.shared.parameters())
+
+            def learn(self, x, y):
+                self.opt.zero_grad()
+                criterion(self.own(x), y).backward()
+                for theirs, mine in zip(self.shared.parameters(), self.own.parameters()):
+                    theirs._grad = mine.grad  # right only
+                    mine.grad = None  # GL201
+                self.opt.step()
+                self.own.load_state_dict(self.shared.state_dict())
+
+        worker = Worker(nn.Linear(8, 3))
+        for x, y in loader:
+            worker.learn(x, y)
+        """,
+    "gradients are the same by the name that they are kept under": """
+        for x, y in loader:
+            for p in model.parameters():
+                if p._grad is not None:  # right only
+                    p._grad.data.zero_()  # right only
+                print(p.shape)
+            criterion(model(x), y).backward()
+            optimizer.step()  # GL101
+        """,
     "a net that listens to its own activations is trained for somebody who asks": """
         class Watched(nn.Module):
             def __init__(self):

@@ -72,7 +72,7 @@ def _may_be_used(sight: Sight) -> bool:
 
 def _may_use(node: ast.AST, held: set[str]) -> bool:
     match node:
-        case ast.Attribute(value=owner, attr="grad"):
+        case ast.Attribute(value=owner, attr="grad" | "_grad"):
             return not ast.unparse(owner).endswith("autograd")
         case ast.Call(func=ast.Attribute(value=owner, attr="step")):
             return "sched" not in ast.unparse(owner).lower()

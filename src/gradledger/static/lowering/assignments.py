@@ -69,11 +69,11 @@ class Assignments(ByHand):
             self._assign_statement(node.target, self.eval(node.value), node)
 
     def _assign_statement(self, target: ast.expr, value: Known, node: ast.stmt) -> None:
-        if isinstance(target, ast.Attribute) and target.attr in ("grad", "_grad"):
+        if isinstance(target, ast.Attribute) and target.attr in facts.GRADIENT:
             self._set_gradient(target, value, node)
             return
         match target:
-            case ast.Attribute(attr="data", value=ast.Attribute(attr="grad") as gradient):
+            case ast.Attribute(attr="data", value=ast.Attribute(attr="grad" | "_grad") as gradient):
                 self._set_gradient(gradient, value, node)
                 return
             case ast.Subscript(value=whole) if isinstance(held := self.eval(whole), Gradients):
@@ -81,7 +81,7 @@ class Assignments(ByHand):
                 return
         if isinstance(target, ast.Tuple):
             for part in target.elts:
-                if isinstance(part, ast.Attribute) and part.attr == "grad":
+                if isinstance(part, ast.Attribute) and part.attr in facts.GRADIENT:
                     self._set_gradient(part, UNKNOWN, node)
         if isinstance(value, Gradients):
             self.emit(Reads(self.at(node), *named_by(value.of)))
@@ -131,7 +131,7 @@ class Assignments(ByHand):
 
     def augmented(self, node: ast.AugAssign) -> None:
         """`a += b`."""
-        if isinstance(node.target, ast.Attribute) and node.target.attr == "grad":
+        if isinstance(node.target, ast.Attribute) and node.target.attr in facts.GRADIENT:
             self._edit_gradient(node)
             return
         if self._is_update_by_hand(node.target, node):
@@ -231,7 +231,7 @@ class Assignments(ByHand):
     def deletion(self, node: ast.Delete) -> None:
         """`del p.grad` clears; `del losses[:]` lets go."""
         for target in node.targets:
-            if isinstance(target, ast.Attribute) and target.attr == "grad":
+            if isinstance(target, ast.Attribute) and target.attr in facts.GRADIENT:
                 self._set_gradient(target, NONE, node)
             elif isinstance(target, ast.Subscript):
                 base = self.eval(target.value)

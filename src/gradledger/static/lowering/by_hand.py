@@ -6,7 +6,7 @@ import ast
 
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.effects import Clears, Edits
-from gradledger.static.lowering.facts import OF_ONE_COPY
+from gradledger.static.lowering.facts import GRADIENT, OF_ONE_COPY
 from gradledger.static.lowering.members import named_by
 from gradledger.static.lowering.spelling import called_name
 from gradledger.static.lowering.targets import Targets
@@ -102,7 +102,7 @@ class ByHand(Targets):
         wanted = ast.dump(base).replace("Store()", "Load()")
         return any(
             isinstance(inner, ast.Attribute)
-            and inner.attr == "grad"
+            and inner.attr in GRADIENT
             and ast.dump(inner.value) == wanted
             for inner in ast.walk(node.value)
         )

@@ -26,7 +26,7 @@ OF_FLAGS = frozenset({"GL101", "GL201"})
 """Rules by which a clear comes too seldom, or too often: flags that go from round to round are not
 followed."""
 
-CLEARS = Pattern(r"zero_grad\(|\.grad\b", words=("zero_grad(", ".grad"))
+CLEARS = Pattern(r"zero_grad\(|\._?grad\b", words=("zero_grad(", ".grad", "._grad"))
 
 LEAVING = (ast.Continue, ast.Return, ast.Break, ast.Raise)
 

@@ -21,6 +21,7 @@ from gradledger.static.lowering.values import (
     Gradients,
     Items,
     Known,
+    Optimizer,
     Parameters,
     Places,
     Thing,
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 MOST_ITEMS = 24
+
+
+Comprehension = ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp
 
 
 class Expressions(Arithmetic):
@@ -76,6 +80,10 @@ class Expressions(Arithmetic):
                 return base
             case Gradients(), _:
                 return replace(base, part=True)
+            case Optimizer(), _:
+                if not self.goes_through_all(node.slice):
+                    self.doubted |= facts.OF_MANY_AS_ONE
+                return base
             case Thing(), Constant(1) if _gives_places(node.value):
                 return PLAIN
             case Thing(), _:
@@ -87,6 +95,10 @@ class Expressions(Arithmetic):
                 return any_of
             case _:
                 return UNKNOWN
+
+    def goes_through_all(self, index: ast.expr) -> bool:
+        """Does a loop pick each item of a collection by this, one in each round?"""
+        return isinstance(index, ast.Name) and self.full_name(index.id) in self.each_once
 
     def _item(self, base: Thing, index: Known, node: ast.Subscript) -> Known:
         which = repr(index.value) if isinstance(index, Constant) else "*"
@@ -123,7 +135,7 @@ class Expressions(Arithmetic):
 
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Known:
         """All that a comprehension makes, as one."""
-        known = self._bind_generators(node.generators)
+        known = self._bind_generators(node)
         in_place = self.scope.module.says(CUTS_IN_PLACE, node)
         if in_place and cuts_each(node.generators[0].target, node.elt):
             self.cut(node.generators[0].iter)
@@ -168,15 +180,15 @@ class Expressions(Arithmetic):
 
     def dict_comprehension(self, node: ast.DictComp) -> Known:
         """A dict made in one go."""
-        self._bind_generators(node.generators)
+        self._bind_generators(node)
         self.eval(node.key)
         value = self.used(node.value)
         if isinstance(value, Parameters):
             return value
         return PLAIN if is_plain(value) else self.computed(value, sure=False)
 
-    def _bind_generators(self, generators: list[ast.comprehension]) -> Items | None:
-        known = None
+    def _bind_generators(self, node: Comprehension) -> Items | None:
+        known, generators = None, node.generators
         for generator in generators:
             self.rounds = None
             items = self.items_of(generator.iter)
@@ -187,10 +199,22 @@ class Expressions(Arithmetic):
                     element = items.values[0]
                     for other in items.values[1:]:
                         element = join(element, other)
-                self.assign(generator.target, element)
+                self.assign(generator.target, self._net_among(generator, node) or element)
             for test in generator.ifs if known is None else ():
                 self.eval(test)
         return known
+
+    def _net_among(self, generator: ast.comprehension, node: Comprehension) -> Thing | None:
+        """`Adam(net.parameters()) for net in nets`: one that stands for all of them."""
+        if not isinstance(generator.target, ast.Name):
+            return None
+        if f"{generator.target.id}.parameters()" not in self.scope.module.text(node):
+            return None
+        nets = generator.iter
+        value = self.eval(nets) if isinstance(nets, ast.Name | ast.Attribute) else UNKNOWN
+        if not isinstance(value, Thing) or not value.key or value.plain:
+            return None
+        return Thing(f"{value.key}[*]")
 
     def items_of(self, node: ast.expr) -> Known:
         """What a loop over this goes through: known items, or what any of them is."""

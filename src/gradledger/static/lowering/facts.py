@@ -278,9 +278,18 @@ _SUSPICIOUS = (
     *("hook", "callback", "finish", "finali", "apply_"),
 )
 
+GRADIENT = frozenset({"grad", "_grad"})
+"""What a tensor calls its gradient: the second is what the first is kept in."""
+
 OF_ONE_COPY = frozenset({"GL101", "GL201", "GL501"})
 """Rules that mix things up where each gradient lies in two places, as with weights in two
 precisions: which of the two is cleared, who knows?"""
+
+OF_MANY_AS_ONE = frozenset(
+    {"GL101", "GL102", "GL201", "GL202", "GL203", "GL204", "GL301", "GL302"}
+    | {"GL403", "GL404", "GL405", "GL501", "GL502"}
+)
+"""Rules that mix things up where one optimizer stands for all of a list, and some are picked."""
 
 OF_STRINGS = frozenset(name for name in dir(str) if not name.startswith("_"))
 """`args.optimizer.lower()`: what has these methods is the name of a thing, and not the thing."""

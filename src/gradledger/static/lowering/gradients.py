@@ -205,10 +205,21 @@ class GradientCalls(Stepping):
             made = self.computed(held, value, sure=False)
             maybe = made.maybe | made.reach
             self.rebind(target, replace(made, key=held.key, reach=NO_KEYS, maybe=maybe))
+        elif isinstance(value, Optimizer) and not value.name:
+            self._put_optimizer(target, held, value)
         elif len(values) < 8 and value not in values:
             if isinstance(value, Thing):  # it stays there when the next round comes
                 value = replace(value, passes=NO_PLACES)
             self.rebind(target, Items((*values, value)))
+
+    def _put_optimizer(self, target: ast.expr, held: Known, new: Optimizer) -> None:
+        """`optimizers.append(Adam(…))`: in a loop, one stands for all that it makes."""
+        shown = ast.unparse(target)
+        if self.loops and held == Items(()):
+            self.rebind(target, self._register(replace(new, name=shown)))
+        elif isinstance(held, Items) and len(held.values) < 8:
+            named = self._register(replace(new, name=f"{shown}[{len(held.values)}]"))
+            self.rebind(target, Items((*held.values, named)))
 
     def may_be_a_number(self, value: ast.expr) -> bool:
         """Is it one of several things that a call gives, of which some have no graph?"""

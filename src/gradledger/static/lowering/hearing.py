@@ -9,7 +9,7 @@ from gradledger.static.module import Module
 from gradledger.static.patterns import Pattern
 
 OWN_HOOK = Pattern(r"\.register_hook\(\s*(self\.(\w+)\s*\)|lambda[^\r\n]*self\.)")
-GRADIENT = Pattern(r"\.grad\b", words=(".grad",))
+GRADIENT = Pattern(r"\._?grad\b", words=(".grad", "._grad"))
 MEMBER = Pattern(r"\bself\.(\w+)")
 
 

@@ -58,6 +58,8 @@ def join(one: Known, other: Known) -> Known:
             return replace(a, perhaps=True)
         if isinstance(a, Optimizer | Scaler | Scheduler) and isinstance(b, Thing | Constant):
             return a
+        if isinstance(a, Optimizer) and b == Items(()):
+            return a  # a list that a loop fills: one stands for all of them
         if isinstance(a, Items) and a.values == (b,):
             return a  # `if not isinstance(nets, list): nets = [nets]`
     match one, other:

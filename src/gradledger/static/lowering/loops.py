@@ -22,6 +22,7 @@ from gradledger.static.lowering.values import (
     Gradients,
     Items,
     Known,
+    Optimizer,
     Parameters,
     Thing,
     is_plain,
@@ -69,6 +70,12 @@ class Loops(Rounds):
             self.assign(node.target, UNKNOWN)
             self._once(node.body)
             return
+        elif counter := self._picks_optimizers(node, items):
+            self.assign(node.target, UNKNOWN)
+            self.each_once.add(counter)
+            self._once(node.body)
+            self.each_once.discard(counter)
+            return
         if isinstance(items, Items) and 0 < len(items.values) <= 6 and _worth_unrolling(items):
             self._unrolled(node, items)
             return
@@ -105,6 +112,29 @@ class Loops(Rounds):
                 return self.eval(counted)
         return None
 
+    def _picks_optimizers(self, node: ast.For | ast.AsyncFor, items: Known) -> str:
+        """The counter of a loop that takes another optimizer of a collection in each round.
+
+        `for i in range(n)` and `optimizers[i]`, made by a comprehension or a loop: all are as one.
+        """
+        target = node.target.elts[0] if isinstance(node.target, ast.Tuple) else node.target
+        if isinstance(items, Items) or not isinstance(target, ast.Name):
+            return ""
+        if f"[{target.id}]" not in self.scope.module.text(node):
+            return ""
+        for statement in node.body:
+            for inner in ast.walk(statement):
+                match inner:
+                    case ast.Subscript(value=collection, slice=ast.Name(id=name)) if (
+                        name == target.id
+                    ):
+                        held = self.eval_quietly(collection)
+                        if isinstance(held, Items) and len(held.values) == 1:
+                            held = held.values[0]
+                        if isinstance(held, Optimizer):
+                            return self.full_name(target.id)
+        return ""
+
     def _over_optimizers(self, node: ast.For | ast.AsyncFor, items: Known) -> bool:
         """A loop over a collection of optimizers that nobody knows: all of them are as one."""
         if isinstance(items, Items) and items.values:
@@ -136,9 +166,9 @@ class Loops(Rounds):
         """A loop over parameters that nobody knows: what is done to one is done to all."""
         if not isinstance(items, Thing) or not isinstance(node.target, ast.Name):
             return False
-        grad = rf"\b{node.target.id}\.grad\b"
+        grad = rf"\b{node.target.id}\._?grad\b"
         text = self.scope.module.text(node)
-        return ".grad" in text and bool(re.search(grad, text))
+        return "grad" in text and bool(re.search(grad, text))
 
     def _one_of(self, parameters: Parameters, node: ast.For | ast.AsyncFor) -> Known:
         if isinstance(node.target, ast.Tuple) and len(node.target.elts) == 2:

@@ -7,7 +7,7 @@ import ast
 from gradledger.ledger.events import UNKNOWN_WEIGHT
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.effects import Reads
-from gradledger.static.lowering.facts import PLAIN_ATTRIBUTES
+from gradledger.static.lowering.facts import GRADIENT, PLAIN_ATTRIBUTES
 from gradledger.static.lowering.names import Names
 from gradledger.static.lowering.spelling import last_name
 from gradledger.static.lowering.values import (
@@ -54,7 +54,7 @@ class Members(Names):
                 self._lend(name)
                 return base if name in ("optimizer", "optim", "_optimizer") else UNKNOWN
             case Parameters():
-                if name == "grad":
+                if name in GRADIENT:
                     return Gradients(base)
                 if name.startswith("grad_sample"):
                     self.emit(Reads(self.at(node), *named_by(base)))
@@ -78,7 +78,7 @@ class Members(Names):
         return External(f"{module.path}.{name}") if value is None else value
 
     def _of_thing(self, thing: Thing, name: str, node: ast.AST) -> Known:
-        if name == "grad":
+        if name in GRADIENT:
             keys = frozenset({thing.key} if thing.key else thing.reach)
             return Gradients(Parameters(keys, leaf=True))
         if name.startswith("grad_sample"):

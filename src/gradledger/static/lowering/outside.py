@@ -53,8 +53,8 @@ FROM_DATA = frozenset(
 """They make tensors of data, without a graph."""
 
 MORE_THAN_STEPS = Pattern(
-    r"zero_grad|zero_\(|\.grad[ \t]*=(?!=)|backward\(|\.step\(",
-    words=("zero_grad", "zero_(", ".grad", "backward(", ".step("),
+    r"zero_grad|zero_\(|\._?grad[ \t]*=(?!=)|backward\(|\.step\(",
+    words=("zero_grad", "zero_(", ".grad", "._grad", "backward(", ".step("),
 )
 """Words of optimizers that also clear, deposit, or leave the step to others."""
 

@@ -59,6 +59,11 @@ class Ownership:
         self.strays = self._ownerless(strays)
         """Models that nobody owns."""
         self._never_free = self._always_frozen(effects)
+        assigned = {
+            k for e in effects if isinstance(e, Edits) and e.kind == "assign" for k in e.keys
+        }
+        self._is_filled_by_hand = any(within(c, k) for k in assigned for c in self.cells)
+        """Code sets gradients of what is owned, and names it as the optimizer does."""
 
     def _share_out(self, effects: list[Event]) -> None:
         """Gives each optimizer its cells."""
@@ -191,6 +196,8 @@ class Ownership:
             if only & self.unknown:
                 return only, NO_CELLS
             meant = frozenset(c for c in only if any(within(c, k) for k in effect.keys))
+            if not meant and effect.keys and self._is_filled_by_hand:
+                return NO_CELLS, NO_CELLS  # of the net that the gradients are handed over from
             # The only optimizer there is, and a name for its model that nobody can trace.
             return meant or only, NO_CELLS
         sure = frozenset(

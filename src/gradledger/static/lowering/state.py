@@ -84,6 +84,8 @@ class State(Effort):
         """Names of what is left over of an epoch, behind its last full window."""
         self.rest_at = ("", 0)
         """The scope, and the loops around, in which a loop with windows has just ended."""
+        self.each_once: set[str] = set()
+        """Counters of loops that go once through a collection of optimizers, which are as one."""
         self.doubted: set[str] = set()
         """Rules that something in the code may speak against, in ways that are not followed."""
         self.listening = False

@@ -147,10 +147,11 @@ class Strangers(Inlining):
 
     def reads_gradient(self, node: ast.AST) -> bool:
         """Is there a `.grad` in what is being computed?"""
-        if ".grad" not in self.scope.module.text(node):
+        if "grad" not in self.scope.module.text(node):
             return False
         return any(
-            isinstance(inner, ast.Attribute) and inner.attr == "grad" for inner in ast.walk(node)
+            isinstance(inner, ast.Attribute) and inner.attr in facts.GRADIENT
+            for inner in ast.walk(node)
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradledger.static.lowering.facts import GRADIENT
 from gradledger.static.lowering.spelling import called_name
 
 MOVES = frozenset({"to", "cuda", "cpu", "float", "double", "half", "bfloat16", "train"})
@@ -72,7 +73,7 @@ def _writes_data(statement: ast.stmt, name: str) -> bool:
         case _:
             return False
     if any(
-        isinstance(inner, ast.Attribute) and inner.attr == "grad" for inner in ast.walk(statement)
+        isinstance(inner, ast.Attribute) and inner.attr in GRADIENT for inner in ast.walk(statement)
     ):
         return False
     into = ""
