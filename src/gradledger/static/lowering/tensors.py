@@ -86,8 +86,8 @@ class TensorCalls(GradientCalls):
             return Parameters(frozenset({f"{thing.key}.{name}()"}))
         if name == "zero_grad":
             self.arguments(node)
-            if thing.key:
-                self.emit(Clears(self.at(node), self.keys_named(thing)))
+            # Of what, nobody may know: that something is cleared here is to be known all the same.
+            self.emit(Clears(self.at(node), self.keys_named(thing)))
             return PLAIN
         clips = name in ("clip_grad_norm_", "clip_grad_norm")  # of a model under FSDP
         if clips and thing.key and self.is_model(thing.key):
