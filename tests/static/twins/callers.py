@@ -41,6 +41,34 @@ STEP = """
 """
 
 TWINS = {
+    "a file forgets to clear, and says nothing of torch": """
+        # file: helpers.py
+        import torch
+        from torch import nn
+
+        def make_net():
+            return nn.Linear(4, 1)
+
+        def make_optimizer(net):
+            return torch.optim.Adam(net.parameters())
+
+        # file: loop.py
+        def train(net, batches, criterion, opt):
+            for x, y in batches:
+                net.zero_grad()  # right only
+                criterion(net(x), y).backward()
+                opt.step()  # GL101
+
+        # file: main.py
+        from data import criterion, loader
+        from helpers import make_net, make_optimizer
+        from loop import train
+
+        net = make_net()
+        opt = make_optimizer(net)
+        for epoch in range(5):
+            train(net, loader, criterion, opt)
+        """,
     "a net is cleared that another file has made, and a third one given to an optimizer": """
         # file: helpers.py
         import torch
