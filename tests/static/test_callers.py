@@ -54,6 +54,31 @@ def test_without_the_reason_the_fault_is_found(text: str, tmp_path: Path) -> Non
     assert shown(files, tmp_path) == {(rule, lines[n - 1].strip()) for rule, n in expected}
 
 
+BY_HAND = """
+# file: loop.py
+def train(net, batches, loss, optimizer):
+    for x, y in batches:
+        loss(net(x), y).backward()
+        optimizer.step()
+
+# file: main.py
+from loop import train
+from nets import Adam, Net, loss, batches
+
+net = Net()
+optimizer = Adam(net.parameters())
+for epoch in range(5):
+    train(net, batches, loss, optimizer)
+"""
+
+
+def test_of_a_net_that_may_be_written_by_hand_nothing_is_certain(tmp_path: Path) -> None:
+    files = written(tmp_path, BY_HAND)
+    assert shown(files, tmp_path) == set()
+    written(tmp_path, "# file: main.py\nimport torch\n" + BY_HAND.partition("main.py\n")[2])
+    assert shown(files, tmp_path) == {("GL101", "optimizer.step()")}
+
+
 SPENT = {("GL101", "self.optimizer.step()")}
 SCRIPT = dedent(TWINS["a script calls the step for each batch"])
 

@@ -7,7 +7,7 @@ from itertools import islice
 
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.values import replace
-from gradledger.rules import CATALOGUE, YIELDS_TO, judge
+from gradledger.rules import CATALOGUE, YIELDS_TO, find, judge
 from gradledger.static.checked import Checked, Unknown
 from gradledger.static.interpreter import Interpreter, TooManyPaths
 from gradledger.static.lowering.binding import Binding
@@ -18,7 +18,12 @@ from gradledger.static.lowering.following import Following
 from gradledger.static.lowering.root import THE_SCRIPT, Root
 from gradledger.static.lowering.roots import Roots
 from gradledger.static.lowering.settling import TooManyOwners
-from gradledger.static.lowering.training import goes_round, is_torch, training_in
+from gradledger.static.lowering.training import (
+    goes_round,
+    is_torch,
+    may_be_torch,
+    training_in,
+)
 from gradledger.static.program import Loop, Program
 from gradledger.static.project import Project
 from gradledger.static.reading.sources import Source, Trouble
@@ -52,7 +57,7 @@ MOST_OUTCOMES_IN_A_FILE = 10_000
 def has_gradients(source: Source) -> bool:
     """Is there anything to follow in the file? Other libraries have gradients, with other laws."""
     text = source.text
-    return (says(text, DEPOSITS) or says(text, STEPS)) and is_torch(text)
+    return (says(text, DEPOSITS) or says(text, STEPS)) and may_be_torch(text)
 
 
 def check_source(source: Source, project: Project, *, calls: bool = False) -> Checked:
@@ -86,11 +91,11 @@ def check_source(source: Source, project: Project, *, calls: bool = False) -> Ch
             if why == TOO_MANY:
                 # Its neighbours are likely no better, and tests come by the dozen.
                 effort.most_outcomes = MOST_OUTCOMES // 3
-            found += findings
+            found += _by_torchs_laws(findings, root, project)
             if why:
                 unknown.append(Unknown(root.at.path, root.at.line, root.what, why))
             followed += why == ""
-        found += _wasted_in_turns(followed_roots, effort)
+        found += _wasted_in_turns(followed_roots, effort, project)
         training = training_in(module, following.trained)
     except RecursionError:
         unknown.append(Unknown(source.path, 1, "the file", TOO_DEEP))
@@ -101,6 +106,23 @@ def check_source(source: Source, project: Project, *, calls: bool = False) -> Ch
 
         unknown += unfollowed(module)
     return Checked(_once_each(found), tuple(unknown), followed, training)
+
+
+def _by_torchs_laws(
+    findings: tuple[Finding, ...], root: Root, project: Project
+) -> Iterator[Finding]:
+    """The findings, as possible ones where nothing says that it is torch which trains.
+
+    Neither the file that one begins with, nor that in which the law is broken, nor an optimizer. A
+    net that is written by hand has a `backward` too, which need not add to what was there.
+    """
+    begins = "" if root.module is None else root.module.source
+    sure = is_torch(begins) or any(o.torchs for o in root.optimizers.values())
+    for finding in findings:
+        if sure or is_torch(project.text(finding.at.path)):
+            yield finding
+        elif not find(finding.rule).show_possible:
+            yield replace(finding, certainty="possible")
 
 
 class _Effort:
@@ -209,7 +231,7 @@ def _in_part(
     return _once_each(found), ONE_BY_ONE if followed else TOO_MANY
 
 
-def _wasted_in_turns(followed: list[Root], effort: _Effort) -> Iterator[Finding]:
+def _wasted_in_turns(followed: list[Root], effort: _Effort, project: Project) -> Iterator[Finding]:
     """What functions compute for nothing if they are called again and again."""
     if not followed:
         return
@@ -218,7 +240,7 @@ def _wasted_in_turns(followed: list[Root], effort: _Effort) -> Iterator[Finding]
     for root in taken_again(followed):
         assert isinstance(root.program, Loop)
         sites = set(deposited_once(root.program.body))
-        for finding in _judged(root, effort, mixes)[0]:
+        for finding in _by_torchs_laws(_judged(root, effort, mixes)[0], root, project):
             deposits = {e.at for e in finding.evidence if e.what == "deposited"}
             if finding.rule == "GL204" and finding.certainty == "certain" and deposits <= sites:
                 yield finding

@@ -72,6 +72,11 @@ class Project:
         known = self._modules[key] = Module(source, tree)
         return known
 
+    def text(self, path: str) -> str:
+        """Of a file that was read; empty for any other."""
+        known = self._modules.get(os.path.abspath(path))
+        return "" if known is None else known.source
+
     def begin(self) -> None:
         """Another file is checked: it may read so many others, and no more."""
         self._left = MOST_READ

@@ -5,6 +5,21 @@ A line `# file: name` begins another file. The loop's own file has no word of gr
 
 from __future__ import annotations
 
+HELPERS = """
+        # file: helpers.py
+        import torch
+        from torch import nn
+
+        def make_nets():
+            low = nn.Linear(4, 8)
+            high = nn.Linear(8, 1)
+            return low, high
+
+        def make_optimizer(net):
+            return torch.optim.Adam(net.parameters())
+"""
+"""Nets that are made of nothing, and what owns them: whose they are, nobody says in one place."""
+
 STEP = """
         # file: trainer.py
         import torch
@@ -26,6 +41,120 @@ STEP = """
 """
 
 TWINS = {
+    "a file forgets to clear, and says nothing of torch": """
+        # file: helpers.py
+        import torch
+        from torch import nn
+
+        def make_net():
+            return nn.Linear(4, 1)
+
+        def make_optimizer(net):
+            return torch.optim.Adam(net.parameters())
+
+        # file: loop.py
+        def train(net, batches, criterion, opt):
+            for x, y in batches:
+                net.zero_grad()  # right only
+                criterion(net(x), y).backward()
+                opt.step()  # GL101
+
+        # file: main.py
+        from data import criterion, loader
+        from helpers import make_net, make_optimizer
+        from loop import train
+
+        net = make_net()
+        opt = make_optimizer(net)
+        for epoch in range(5):
+            train(net, loader, criterion, opt)
+        """,
+    "a net is cleared that another file has made, and a third one given to an optimizer": """
+        # file: helpers.py
+        import torch
+        from torch import nn
+
+        def make_net():
+            net = nn.Linear(4, 1)
+            return net
+
+        def make_optimizer(net):
+            return torch.optim.Adam(net.parameters())
+
+        # file: loop.py
+        import torch
+
+        def train(net, batches, criterion, opt):
+            for x, y in batches:
+                net.zero_grad()  # right only
+                criterion(net(x), y).backward()
+                opt.step()  # GL101
+
+        # file: main.py
+        from torch import nn
+        from data import loader
+        from helpers import make_net, make_optimizer
+        from loop import train
+
+        net = make_net()
+        opt = make_optimizer(net)
+        for epoch in range(5):
+            train(net, loader, nn.MSELoss(), opt)
+        """,
+    "two nets are made at once, and each is cleared by itself": HELPERS
+    + """
+        # file: loop.py
+        import torch
+
+        def train(low, high, batches, criterion, low_opt, high_opt):
+            for x, y in batches:
+                low.zero_grad()
+                high.zero_grad()  # right only
+                criterion(low(x), y).backward()
+                criterion(high(y), x).backward()
+                low_opt.step()
+                high_opt.step()  # GL101
+
+        # file: main.py
+        from torch import nn
+        from data import loader
+        from helpers import make_nets, make_optimizer
+        from loop import train
+
+        low, high = make_nets()
+        low_opt = make_optimizer(low)
+        high_opt = make_optimizer(net=high)
+        for epoch in range(5):
+            train(low, high, loader, nn.MSELoss(), low_opt, high_opt)
+        """,
+    "a net is handed on, and on again, before somebody asks for its parameters": HELPERS
+    + """
+        def make_optimizers(one, other):
+            return make_optimizer(one), make_optimizer(other)
+
+        # file: loop.py
+        import torch
+
+        def train(low, high, batches, criterion, low_opt, high_opt):
+            for x, y in batches:
+                high.zero_grad()  # right only
+                low.zero_grad()  # right only
+                criterion(low(x), y).backward()
+                criterion(high(y), x).backward()
+                low_opt.step()  # GL101
+                high_opt.step()  # GL101
+
+        # file: main.py
+        from torch import nn
+        from data import loader
+        from helpers import make_nets, make_optimizers
+        from loop import train
+
+        low, high = make_nets()
+        low_opt, high_opt = make_optimizers(low, high)
+        for epoch in range(5):
+            train(low, high, loader, nn.MSELoss(), low_opt, high_opt)
+        """,
     "a script calls the step for each batch": STEP
     + """
         # file: main.py

@@ -3,6 +3,49 @@
 from __future__ import annotations
 
 TWINS = {
+    "layers in a plain list are none of the module's": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = [nn.Linear(8, 8) for _ in range(3)]
+                self.layers = nn.ModuleList(self.layers)  # right only
+                self.head = nn.Linear(8, 3)
+
+            def forward(self, x):
+                for layer in self.layers:
+                    x = layer(x).relu()
+                return self.head(x)
+
+        net = Net()
+        one = torch.optim.SGD(net.parameters(), lr=0.1)  # GL601
+        for x, y in loader:
+            one.zero_grad()
+            criterion(net(x), y).backward()
+            one.step()
+        """,
+    "who knows that layers are in a plain list hands them over one by one": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = []
+                for _ in range(3):
+                    self.layers.append(nn.Linear(8, 8))
+                self.head = nn.Linear(8, 3)
+
+            def forward(self, x):
+                for place in range(3):
+                    x = self.layers[place](x)
+                return self.head(x)
+
+        net = Net()
+        one = torch.optim.SGD(net.parameters(), lr=0.1)  # GL601
+        for layer in net.layers:  # right only
+            one.add_param_group({"params": layer.parameters()})  # right only
+        for x, y in loader:
+            one.zero_grad()
+            criterion(net(x), y).backward()
+            one.step()
+        """,
     "a net that follows another one is not trained by that": """
         slow = nn.Linear(8, 3)
         slow.load_state_dict(model.state_dict())

@@ -239,7 +239,7 @@ class Assignments(ByHand):
                 if isinstance(base, Items):
                     self.rebind(target.value, Items(()))
             elif isinstance(target, ast.Name):
-                value = self.store.pop(self._where(target.id), None)
+                value = self.store.pop(self.where(target.id), None)
                 if value is not None:
                     self.release(kept_in(value), node)
 

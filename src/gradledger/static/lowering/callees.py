@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator
 
 from gradledger.ledger.values import replace
+from gradledger.static.lowering.asked import asked_for_parameters
 from gradledger.static.lowering.expressions import Expressions
 from gradledger.static.lowering.knowledge import Callee
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Imported, Known, Thing
@@ -73,6 +74,21 @@ class Callees(Expressions):
         if known is None:
             known = self.known.generators[id(function.node)] = _yields(function)
         return known
+
+    def asked_for_parameters(self, function: FunctionDef) -> frozenset[str]:
+        """Of what it is given, that which it asks for parameters, or hands on to one that does."""
+        known = self.known.asked.get(id(function.node))
+        if known is None:
+            known = self.known.asked[id(function.node)] = asked_for_parameters(
+                function, self._meant_by
+            )
+        return known
+
+    def _meant_by(self, call: ast.Call, function: FunctionDef) -> FunctionDef | None:
+        """The function of the project that a call by its name means."""
+        name = call.func.id if isinstance(call.func, ast.Name) else ""
+        found = self.defined(function.module, name)
+        return found if isinstance(found, FunctionDef) else None
 
     def _reaches(
         self,

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from gradledger.ledger.tuples import NamedTuple
 from gradledger.ledger.values import replace
+from gradledger.static.lowering.asked import handed
 from gradledger.static.lowering.blocks import acts, events_in, holds
 from gradledger.static.lowering.callees import SMALL, cuts, has_no_graph, length_of
 from gradledger.static.lowering.effects import (
@@ -22,6 +23,7 @@ from gradledger.static.lowering.effort import DEEPEST
 from gradledger.static.lowering.joining import join
 from gradledger.static.lowering.looking import Looking
 from gradledger.static.lowering.scopes import Scope
+from gradledger.static.lowering.spelling import is_static
 from gradledger.static.lowering.values import (
     NO_KEYS,
     NONE,
@@ -110,10 +112,44 @@ class Inlining(Looking):
             if function.module.says(DOES, function.node):
                 self.note_unknown(node, "a generator does things to gradients")
             return UNKNOWN
+        if isinstance(node, ast.Call) and arguments.values():
+            arguments = self._with_nets(function, arguments, node)
         again = self.closed.get(id(function.node))
         if again is not None and not self.loops and all(map(is_plain, arguments.values())):
             return again
         return self._followed(function, arguments, node, root=root)
+
+    def _with_nets(self, function: FunctionDef, arguments: Arguments, node: ast.Call) -> Arguments:
+        """What a call hands over, the nets under the names that they have for him who calls.
+
+        What is made of nothing but data is taken for data, until somebody asks for its parameters.
+        """
+        unnamed = any(isinstance(v, Thing) and _may_be_a_net(v) for v in arguments.values())
+        if not unnamed or len(arguments.positional) != len(node.args):
+            return arguments
+        nets: dict[ast.expr, Known] = {}
+        asked = self.asked_for_parameters(function)
+        for name, spelled in handed(function, node) if asked else ():
+            key = self._key_of(spelled) if name in asked else ""
+            given = self.store.get(key)
+            if isinstance(given, Thing) and _may_be_a_net(given):
+                nets[spelled] = Thing(key)
+                self.rebind(spelled, nets[spelled])
+        named = {k.arg: nets[k.value] for k in node.keywords if k.arg and k.value in nets}
+        return Arguments(
+            tuple(map(nets.get, node.args, arguments.positional)), arguments.named | named
+        )
+
+    def _key_of(self, spelled: ast.expr) -> str:
+        """Where that which is spelled like this is kept; empty where nobody knows."""
+        match spelled:
+            case ast.Name(id=name):
+                return self.where(name)
+            case ast.Attribute(value=base, attr=name):
+                owner = self.eval(base)
+                return f"{owner.key}.{name}" if isinstance(owner, Thing) and owner.key else ""
+            case _:
+                return ""
 
     def _attaches(self, function: FunctionDef) -> bool:
         """Does it give new parts to an object, by itself or by what it calls?"""
@@ -207,7 +243,7 @@ class Inlining(Looking):
         node = function.node
         given = [*function.preset, *arguments.positional]
         names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
-        if function.bound is not None and names and not _is_static(node):
+        if function.bound is not None and names and not is_static(node):
             given.insert(0, function.bound)
             scope.self_value = function.bound
         elif function.cls is not None and names and names[0] == "self" and not given:
@@ -320,6 +356,11 @@ class Inlining(Looking):
                 self.emit(Renews(self.at(node), frozenset({held.key})))
 
 
+def _may_be_a_net(value: Thing) -> bool:
+    """Is it taken for data, though nobody has seen any?"""
+    return value.plain and not (value.key or value.shape or value.built)
+
+
 def _keys_given(value: Known) -> Keys:
     """What somebody can change who has this value."""
     match value:
@@ -337,8 +378,3 @@ def _number(key: str) -> int:
     """Of the call, or the object, that the key belongs to; 0 where it belongs to none."""
     found = _NUMBER.search(key)
     return int(found[1]) if found else 0
-
-
-def _is_static(node: ast.AST) -> bool:
-    decorators = getattr(node, "decorator_list", [])
-    return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in decorators)

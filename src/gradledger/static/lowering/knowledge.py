@@ -24,6 +24,8 @@ class Knowledge:
         self.attaching: dict[Callee, bool] = {}
         self.in_sight: dict[Callee, bool] = {}
         """Whether what deposits there is code that can be followed."""
+        self.asked: dict[int, frozenset[str]] = {}
+        """By function, the names in it that must be nets."""
         self.generators: dict[int, bool] = {}
         self.backwarded: dict[int, set[str]] = {}
         self.spelled: dict[int, str] = {}

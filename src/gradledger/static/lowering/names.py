@@ -73,6 +73,14 @@ class Names(Naming):
             return name
         return scope.id + name
 
+    def where(self, name: str) -> str:
+        """Where a name is kept that is used here."""
+        scope = self.scope
+        while scope.id + name not in self.store and scope.parent is not None:
+            scope = self.scopes[scope.parent]
+        found = scope.id + name
+        return found if found in self.store else self.full_name(name)
+
     def is_of_this_batch(self, target: ast.expr) -> bool:
         """Was it made for the data at hand, with which it is let go?"""
         if isinstance(target, ast.Attribute):

@@ -65,7 +65,7 @@ def root_of(walk: Frameworks, what: str, node: ast.AST, program: Program | None,
         walk.condition_names,
         tuple(walk.unknown),
         why,
-        frozenset(key for key in walk.made if _only_called(walk, key)),
+        frozenset(key for key in walk.made if _only_called(walk, key)) | _left_out(walk),
         contents,
         frozenset(walk.uncounted),
         frozenset(walk.deferred),
@@ -114,6 +114,22 @@ def _only_called(walk: Frameworks, key: str) -> bool:
     if name not in _all_only_called(walk):
         return False
     return not other_uses or _follows(walk, name)
+
+
+def _left_out(walk: Frameworks) -> frozenset[str]:
+    """Layers in plain lists of the nets that optimizers have, and that these know nothing of."""
+    left_out: set[str] = set()
+    modules = {scope.module for scope in walk.scopes.values()}
+    for key, names in walk.unlisted.items():
+        net = walk.store.get(key)
+        owned = any(key in (o.keys or ()) for o in walk.optimizers.values())
+        if not owned or not isinstance(net, Thing) or net.cls is None:
+            continue
+        others = [m.source for m in modules if m is not net.cls.module]
+        for name in names:
+            if not any(f".{name}" in text for text in others):
+                left_out.add(f"{key}'s {name}")
+    return frozenset(left_out)
 
 
 def _follows(walk: Frameworks, name: str) -> bool:

@@ -14,3 +14,9 @@ def called_name(node: ast.expr) -> str:
     """The last name of what is called: `no_grad` of `torch.no_grad()`."""
     func = node.func if isinstance(node, ast.Call) else node
     return called_name(func) if isinstance(func, ast.Call) else last_name(func)
+
+
+def is_static(function: ast.AST) -> bool:
+    """Is it a method that is given no object?"""
+    decorators = getattr(function, "decorator_list", [])
+    return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in decorators)

@@ -67,6 +67,8 @@ class State(Effort):
         """Conditions that some `if` so far has asked for."""
         self.made: set[str] = set()
         """Modules of torch's with parameters that the code makes itself."""
+        self.unlisted: dict[str, frozenset[str]] = {}
+        """By the key of a module, the attributes that are plain lists of layers."""
         self.reached: frozenset[str] = frozenset()
         """What some backward so far has reached."""
         self.uncounted: set[Place] = set()

@@ -7,6 +7,7 @@ import re
 from itertools import islice
 
 from gradledger.ledger.values import replace
+from gradledger.static.lowering.asked import OF_MODELS
 from gradledger.static.lowering.conditions import Conditions
 from gradledger.static.lowering.effects import Replaces
 from gradledger.static.lowering.facts import has_parameters, last
@@ -35,8 +36,6 @@ COUNTS = Pattern(r"(?:\b|_)(?:ids?|id[xs]|ind(?:ex(?:es)?|ices)|masks?|len(?:s|g
 """Names of whole numbers, one of several things that a call gives: these have no gradients."""
 GROUPS = Pattern(r"param_group", words=("param_group",))
 """Words of code that gives an optimizer single tensors, or takes them from it."""
-
-OF_MODELS = frozenset({"parameters", "named_parameters", "zero_grad"})
 
 
 class Targets(Conditions):
@@ -172,18 +171,11 @@ class Targets(Conditions):
         """Changes what a name stands for, without a new value being assigned."""
         match target:
             case ast.Name(id=name):
-                self.store[self._where(name)] = value
+                self.store[self.where(name)] = value
             case ast.Attribute(value=base, attr=name):
                 owner = self.eval(base)
                 if isinstance(owner, Thing) and owner.key:
                     self.store[f"{owner.key}.{name}"] = value
-
-    def _where(self, name: str) -> str:
-        scope = self.scope
-        while scope.id + name not in self.store and scope.parent is not None:
-            scope = self.scopes[scope.parent]
-        found = scope.id + name
-        return found if found in self.store else self.full_name(name)
 
     def backwarded(self) -> set[str]:
         """Names on which this function calls backward."""

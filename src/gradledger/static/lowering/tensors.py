@@ -16,6 +16,7 @@ from gradledger.static.lowering.gradients import GradientCalls
 from gradledger.static.lowering.hearing import asks_for_what_was_heard
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.members import LABELLED
+from gradledger.static.lowering.unlisted import unlisted
 from gradledger.static.lowering.values import (
     NO_KEYS,
     NO_PLACES,
@@ -23,6 +24,7 @@ from gradledger.static.lowering.values import (
     PLAIN,
     RECIPE,
     UNKNOWN,
+    ClassDef,
     Constant,
     FunctionDef,
     Items,
@@ -86,8 +88,8 @@ class TensorCalls(GradientCalls):
             return Parameters(frozenset({f"{thing.key}.{name}()"}))
         if name == "zero_grad":
             self.arguments(node)
-            if thing.key:
-                self.emit(Clears(self.at(node), self.keys_named(thing)))
+            # Of what, nobody may know: that something is cleared here is to be known all the same.
+            self.emit(Clears(self.at(node), self.keys_named(thing)))
             return PLAIN
         clips = name in ("clip_grad_norm_", "clip_grad_norm")  # of a model under FSDP
         if clips and thing.key and self.is_model(thing.key):
@@ -198,6 +200,14 @@ class TensorCalls(GradientCalls):
     def _engine_backward(self, engine: Thing, loss: Thing, node: ast.Call) -> Known:
         raise NotImplementedError
 
+    def _with_unlisted(self, made: Thing, key: str, cls: ClassDef) -> Thing:
+        """What a module gives, made also by the layers that it keeps in plain lists."""
+        if len(self.lineage(cls)) > 1 or self.bases_outside(cls) != ["torch.nn.Module"]:
+            return made
+        if key not in self.unlisted:
+            self.unlisted[key] = unlisted(cls)
+        return replace(made, reach=made.reach | {f"{key}'s {n}" for n in self.unlisted[key]})
+
     def _call_thing(self, thing: Thing, node: ast.Call) -> Known:
         arguments = self.arguments(node)
         if thing.cls is not None:
@@ -217,6 +227,8 @@ class TensorCalls(GradientCalls):
             made = replace(made, reach=surely, maybe=made.maybe | (made.reach - surely))
         if not made.plain:
             made = self._with_own(made, thing, arguments)
+            if thing.key and thing.cls is not None:
+                made = self._with_unlisted(made, thing.key, thing.cls)
         if thing.cls is not None and not made.plain:
             losses = self._losses_of(thing, arguments, made, node)
             if losses is not None and self.grad_enabled:

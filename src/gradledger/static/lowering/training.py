@@ -10,7 +10,8 @@ from gradledger.static.lowering.callees import Callees
 from gradledger.static.lowering.values import ClassDef
 from gradledger.static.module import Module
 from gradledger.static.patterns import Pattern
-from gradledger.static.vocabulary import BACKWARDS
+from gradledger.static.vocabulary import BACKWARDS, STEPS
+from gradledger.static.words import says
 
 TORCH = Pattern(
     r"(?:^|[\r\n])[ \t]*(?:import|from)[ \t]+(?:torch|pytorch_lightning|lightning|accelerate|"
@@ -30,10 +31,20 @@ STEPS_ITS_OWN = Pattern(r"self\.\w*opt\w*(?:\[[^\]\r\n]*\])?\.step\(", words=(".
 
 
 def is_torch(text: str) -> bool:
-    """Does the file train with torch? One may do so with what other files have made of it."""
+    """Does the file say that it trains with torch?
+
+    One may do so with what other files have made of it.
+    """
     if TORCH.search(text):
         return True
     return "zero_grad(" in text and not OTHERS.search(text)
+
+
+def may_be_torch(text: str) -> bool:
+    """Does it train, with torch for all that it says? Who forgets to clear, says no zero_grad."""
+    if is_torch(text):
+        return True
+    return says(text, BACKWARDS) and says(text, STEPS) and not OTHERS.search(text)
 
 
 def goes_round(module: Module, top: Callees) -> bool:

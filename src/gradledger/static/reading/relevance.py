@@ -19,19 +19,25 @@ def relevant(data: bytes) -> bool:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         # UTF-16: two bytes for each letter, one of them zero.
         data = data.replace(b"\0", b"")
-    # Nobody else says zero_grad; and a file that does may get its model from its callers.
-    return b"zero_grad" in data or (
-        (
-            any(word in data and any(call in data for call in calls) for word, calls in _CALLS)
-            or (any(w in data for w in _HANDS_OVER) and any(w in data for w in _WINDOWS))
-        )
-        and any(name in data for name in _FRAMEWORKS)
-    )
+    # Nobody else says zero_grad; and a file that does may get its model from its callers. So may
+    # one that forgets to: it deposits and spends, and need not say by what.
+    if b"zero_grad" in data:
+        return True
+    deposits, spends = _calls(data)
+    if deposits and spends:
+        return True
+    hands_over = any(w in data for w in _HANDS_OVER) and any(w in data for w in _WINDOWS)
+    return (deposits or spends or hands_over) and any(name in data for name in _FRAMEWORKS)
+
+
+def _calls(data: bytes) -> list[bool]:
+    """Whether it deposits, and whether it spends."""
+    return [word in data and any(call in data for call in calls) for word, calls in _CALLS]
 
 
 def effort(data: bytes) -> int:
     """About how much work a relevant file is, in bytes that are only read: training is followed."""
-    deposits, spends = (any(call in data for call in calls) for _, calls in _CALLS)
+    deposits, spends = _calls(data)
     return len(data) + (_TRAINING if deposits and spends else 0)
 
 
