@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradledger.ledger import Breach, Evidence, Law, Page
+from gradledger.ledger import Breach, Evidence, Law, Page, Place
 from gradledger.ledger.events import Step
 from gradledger.rules.evidence import deposited
 from gradledger.rules.rule import Rule, SeenBy, Severity
@@ -22,13 +22,19 @@ def broken(page: Page, step: Step) -> Iterator[Breach]:
                 *deposited(newer),
             )
             detail = f"also spends gradients of a backward that {spender} has already used"
-            # A joint loss for two nets looks the same where both were cleared together for it.
-            joint = all(h.joint for h in foreign)
+            # A joint loss for two nets looks the same where both were cleared together for it, and
+            # what comes on top is for both as well.
+            joint = all(h.joint for h in foreign) and _reaches(page, spender, {h.at for h in newer})
             # Where only one loss is added up here, it is this window's own, of which the other
             # optimizer has spent what leaked into it.
             own = {h.at for h in newer} <= {h.at for h in foreign}
             sure = not (joint or own)
             yield Breach(step.at, detail, evidence, names, sure)
+
+
+def _reaches(page: Page, owner: str, sites: set[Place]) -> bool:
+    """Do the backwards at these places deposit into cells of this optimizer, too?"""
+    return any(h.at in sites for _, cell in page.owned_by(owner) for h in cell.fresh)
 
 
 RULE = Rule(
@@ -43,8 +49,8 @@ RULE = Rule(
         "optimizer that steps next. When two networks are trained against each other, the first "
         "one's loss leaves gradients in the second. If the second is not cleared before its own "
         "backward, its step uses both. Two optimizers that each spend their part of one "
-        "backward break nothing, and where both were cleared together right before it, the loss "
-        "may have been meant for both."
+        "backward break nothing. Where both were cleared together right before it, and the loss that "
+        "comes on top reaches both as well, it may have been meant so."
     ),
     why=(
         "In a GAN, the generator's loss rewards a discriminator that is fooled. Leaked into the "
