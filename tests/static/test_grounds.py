@@ -215,3 +215,23 @@ while size < 1024:
     assert shown(check(tried)) == set()
     trained = tried.replace("while size < 1024", "for epoch in range(9)").replace("*= 2", "+= 0")
     assert shown(check(trained)) == {("GL201", 9)}
+
+
+def test_a_second_loss_of_both_nets_on_top_of_a_joint_one_may_be_meant() -> None:
+    joint = """
+import torch
+from torch import nn
+
+left, right = nn.Linear(8, 3), nn.Linear(3, 8)
+ours, theirs = torch.optim.Adam(left.parameters()), torch.optim.Adam(right.parameters())
+for x, y in loader:
+    ours.zero_grad()
+    theirs.zero_grad()
+    (right(left(x)) - x).abs().mean().backward()
+    ours.step()
+    (left(right(y)) - y).abs().mean().backward()
+    theirs.step()
+"""
+    assert "GL102" not in {rule for rule, _ in shown(check(joint))}
+    leak = joint.replace("(left(right(y)) - y)", "right(y)")
+    assert ("GL102", 13) in shown(check(leak))

@@ -49,8 +49,8 @@ RULE = Rule(
         "optimizer that steps next. When two networks are trained against each other, the first "
         "one's loss leaves gradients in the second. If the second is not cleared before its own "
         "backward, its step uses both. Two optimizers that each spend their part of one "
-        "backward break nothing. Where both were cleared together right before it, and the loss that "
-        "comes on top reaches both as well, it may have been meant so."
+        "backward break nothing. Where both were cleared together right before it, and the loss "
+        "that comes on top reaches both as well, it may have been meant so."
     ),
     why=(
         "In a GAN, the generator's loss rewards a discriminator that is fooled. Leaked into the "

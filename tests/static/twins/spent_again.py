@@ -27,20 +27,6 @@ TWINS = {
             model(x).pow(2).mean().backward()
             optimizer.step()  # GL101
         """,
-    "a loss for two nets that were cleared together for it may be meant for both": """
-        left, right = nn.Linear(8, 3), nn.Linear(3, 8)
-        ours, theirs = torch.optim.Adam(left.parameters()), torch.optim.Adam(right.parameters())
-
-        for x, y in loader:
-            ours.zero_grad()  # right only
-            theirs.zero_grad()  # right only
-            (right(left(x)) - x).abs().mean().backward()
-            ours.step()
-            ours.zero_grad()  # wrong only
-            right(y).pow(2).mean().backward()
-            theirs.step()  # GL102
-            theirs.zero_grad()  # wrong only
-        """,
     "gradients that are clamped are the fresh ones, and the old ones below them": """
         for x, y in loader:
             optimizer.zero_grad()  # right only
