@@ -6,8 +6,8 @@ from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, one_hot
 from torch.utils.data import DataLoader, TensorDataset
 
-SIZE = ACCUMULATE = CLASSES = 4
-data = TensorDataset(torch.randn(48, 6), torch.randint(0, CLASSES, (48,)))
+SIZE, ACCUMULATE, CLASSES = 8, 4, 4
+data = TensorDataset(torch.randn(64, 6), torch.randint(0, CLASSES, (64,)))
 loader = DataLoader(data, batch_size=SIZE)
 
 
