@@ -14,6 +14,7 @@ from torch.optim import SGD, AdamW
 
 from gradledger import Stepper
 from gradledger.engine import walks
+from gradledger.engine.cycle import LONG_AGO
 from gradledger.engine.walks import collect, collectable
 
 from .loops import (
@@ -238,10 +239,10 @@ def test_low_precision_that_begins_late_in_a_window_adds_up_in_float32(ways: lis
     assert late.item() == -300
 
 
-def test_a_hook_on_the_node_that_deposits_runs_from_the_next_pass_on() -> None:
+def test_a_hook_on_the_node_that_deposits_runs_from_a_pass_on_with_enough_behind_it() -> None:
     model = net()
     stepper = Stepper(model, SGD(model.parameters(), 0.1))
-    for batch in stepper.over(micro_batches(4, 4, 4)):
+    for batch in stepper.over(micro_batches(*[4] * LONG_AGO)):
         stepper.backward(mse(model, batch), items=4)
     ran: list[object] = []
     node = torch.autograd.graph.get_gradient_edge(model[0].weight).node

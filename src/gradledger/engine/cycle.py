@@ -47,6 +47,10 @@ class Closures(Protocol):
         """The window is over."""
 
 
+LONG_AGO = 100
+"""Micro-batches, after which it is worth a few milliseconds to look for hooks out of sight."""
+
+
 class Cycle:
     """Where a Stepper is in its window, and the only one that moves it on."""
 
@@ -89,6 +93,8 @@ class Cycle:
         """The graph at hand has parts that are seen only when they walk back."""
         self._drawn = self.entered = 0
         """Micro-batches so far, and how often one of them came to a loss."""
+        self._looked = 0
+        """How often one had when the cells were last looked at closely."""
         self.itemless = False
         self.unweighed = Unweighed()
 
@@ -106,8 +112,13 @@ class Cycle:
             self.telling.batch()
 
     def begin_pass(self) -> None:
-        """Data is there again, and time to look for what is too slow to look for at every turn."""
-        self.packing.cells.look_closer()
+        """Data is there again, and time to look for what is too slow to look for at every turn.
+
+        Nor at every pass, where passes are short.
+        """
+        if self.entered - self._looked >= LONG_AGO:
+            self._looked = self.entered
+            self.packing.cells.look_closer()
         if self.meetings is not None:
             self.meetings.begin_pass()
 
