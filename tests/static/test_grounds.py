@@ -235,3 +235,24 @@ for x, y in loader:
     assert "GL102" not in {rule for rule, _ in shown(check(joint))}
     leak = joint.replace("(left(right(y)) - y)", "right(y)")
     assert ("GL102", 13) in shown(check(leak))
+
+
+def test_with_several_optimizers_what_is_dropped_is_certain_only_of_nets_made_in_sight() -> None:
+    dropped = """
+import torch
+from torch import nn
+
+left, right = nn.Linear(8, 3), nn.Linear(8, 3)
+ours, theirs = torch.optim.Adam(left.parameters()), torch.optim.Adam(right.parameters())
+for x, y in loader:
+    left(x).mean().backward()
+    ours.zero_grad()
+    ours.step()
+    theirs.zero_grad()
+    right(x).mean().backward()
+    theirs.step()
+"""
+    assert ("GL201", 9) in shown(check(dropped))
+    others = dropped.replace("nn.Linear(8, 3), nn.Linear(8, 3)", "made(1), made(2)")
+    assert ("GL201", 9) in everything(check(others))
+    assert ("GL201", 9) not in shown(check(others))
