@@ -18,7 +18,6 @@ class Member(Protocol):
     """One of them, as far as the others look at it."""
 
     window: Window
-    turn: MicroBatch | None
     company: Company
 
     @property
@@ -45,7 +44,7 @@ class Company:
 
     def will_redraw(self, turn: MicroBatch) -> bool:
         """Whether who goes on from here draws the micro-batch of this turn once more."""
-        innermost = self._present()[0].turn if turn.drawn else None
+        innermost = self._present()[0].window.turn if turn.drawn else None
         return not turn.complete and (innermost is None or not innermost.complete)
 
     def due(self, member: Member) -> list[Member]:
@@ -65,5 +64,5 @@ class Company:
 
 
 def _at_work(member: Member) -> bool:
-    turn = member.turn
+    turn = member.window.turn
     return turn is not None and turn.drawn and not turn.complete

@@ -11,7 +11,8 @@ from typing import Any, TypeAlias, TypeVar
 import torch
 from torch import Tensor, optim
 
-from gradledger.engine.cycle import Collected, Cycle
+from gradledger.engine.cycle import Cycle
+from gradledger.engine.deposits import Collected
 from gradledger.engine.losses import Items, check_loss, count
 from gradledger.engine.places import outside
 from gradledger.engine.trees import rows, split
@@ -32,7 +33,7 @@ class Evaluation:
         """How many did not, as long as nobody was told."""
         self._keeps = kept
         if kept:
-            cycle.closures = self
+            cycle.closing.closures = self
         self._kept: list[tuple[Any, LossFn[Any], float | None]] = []
         """The pieces of the open window, where the optimizer evaluates them again."""
 
@@ -89,7 +90,7 @@ class Evaluation:
             # Not `return` from here: the exception holds what takes the memory until this ends.
         else:
             # Not tried again: the sums do not get smaller with the piece.
-            self._cycle.deposit(loss, items, collected)
+            self._cycle.deposits.deposit(loss, items, collected)
             self._tell_what_fits()
             if self._keeps:
                 self._kept.append((piece, loss_fn, items))
@@ -123,15 +124,15 @@ class Evaluation:
         elif items is None:
             items = rows(piece)
         check_loss(answer)
-        self._cycle.check_items(items)
-        return answer, items, self._cycle.walk_back(answer)
+        self._cycle.deposits.check_items(items)
+        return answer, items, self._cycle.deposits.walk_back(answer)
 
     # Optimizers that evaluate -----------------------------------------------------------------
 
     def closure(self) -> Callable[[], Tensor]:
         """Computes the gradient of the open window again, at wherever the parameters are then."""
         cycle = self._cycle
-        (optimizer,) = cycle.ownership.optimizers
+        (optimizer,) = cycle.parts.ownership.optimizers
         fresh = isinstance(optimizer, optim.LBFGS)  # begins with a call, before it moves anything
 
         def evaluate() -> Tensor:
@@ -147,14 +148,14 @@ class Evaluation:
 
     def _deposit_again(self) -> None:
         cycle = self._cycle
-        cycle.ownership.clear()
-        cycle.sums.forget()
+        cycle.parts.ownership.clear()
+        cycle.parts.sums.forget()
         cycle.window.empty()
         for piece, loss_fn, items in self._kept:
             loss, _, collected = self._evaluate(piece, loss_fn, items)
-            cycle.telling.forget()  # the optimizer's own business, as its line search is
-            cycle.deposit(loss, items, collected)
-        cycle.spending.present()
+            cycle.parts.telling.forget()  # the optimizer's own business, as its line search is
+            cycle.deposits.deposit(loss, items, collected)
+        cycle.closing.spending.present()
 
     def forget(self) -> None:
         """The window is over."""
@@ -167,14 +168,14 @@ class _Before:
     def __init__(self, cycle: Cycle, kept: list[Any]) -> None:
         self._cycle = cycle
         self._window = replace(cycle.window, losses=list(cycle.window.losses))
-        self._sums = [(p, _copy(total)) for p, total in cycle.sums.each()]
+        self._sums = [(p, _copy(total)) for p, total in cycle.parts.sums.each()]
         self._kept, self._count = kept, len(kept)
 
     def come_back(self) -> None:
         """Puts it back, bit for bit."""
         window, was = self._cycle.window, self._window
-        self._cycle.sums.forget()
-        self._cycle.sums.restore(self._sums)
+        self._cycle.parts.sums.forget()
+        self._cycle.parts.sums.restore(self._sums)
         window.deposits, window.weight = was.deposits, was.weight
         window.first_items, window.dropped = was.first_items, was.dropped
         window.losses[:] = was.losses

@@ -29,40 +29,40 @@ def state_of(
     unless the one who reads the data for this Stepper is done with it.
     `own`: the data's own generators. `comeback`: what was loaded, and no pass has made up for yet.
     """
-    turn = cycle.turn
+    turn = cycle.window.turn
     now = all_generators(own)
     if comeback is not None:
         now |= own_states(comeback.now)
     begun, done, dropped = cycle.window.begun, position.done, cycle.window.dropped
     if turn is not None and not cycle.company.will_redraw(turn):
         done += turn.drawn
-        dropped |= not turn.complete and cycle.options.on_fault == "drop"
+        dropped |= not turn.complete and cycle.parts.options.on_fault == "drop"
     elif turn is not None:
         begun -= 1
         if turn.drawn:
             now |= position.before_draw
-    places = {id(p): i for i, p in enumerate(cycle.ownership.parameters())}
-    scaler = cycle.scaling.scaler
+    places = {id(p): i for i, p in enumerate(cycle.parts.ownership.parameters())}
+    scaler = cycle.parts.scaling.scaler
     return {
         "version": VERSION,
         "accumulate": cycle.window.size,
         "parameters": _labels(cycle),
         "window": {key: getattr(cycle.window, key) for key in _WINDOW}
         | {"begun": begun, "dropped": dropped}
-        | {"itemless": cycle.itemless, "unit": cycle.scaling.unit},
+        | {"itemless": cycle.deposits.itemless, "unit": cycle.parts.scaling.unit},
         "losses": [(which, loss.clone()) for which, loss in cycle.window.losses],
-        "sums": [(places[id(p)], total.clone()) for p, total in cycle.sums.each()],
-        "packs": [[places[id(p)] for p in pack.members] for pack in cycle.packing.packs],
+        "sums": [(places[id(p)], total.clone()) for p, total in cycle.parts.sums.each()],
+        "packs": [[places[id(p)] for p in pack.members] for pack in cycle.parts.packing.packs],
         "irregular": [
-            (places[i], why) for i, (_, why) in cycle.packing.irregular.items() if i in places
+            (places[i], why) for i, (_, why) in cycle.parts.packing.irregular.items() if i in places
         ],
-        "packed": not cycle.packing.stale,
-        "counts": {key: getattr(cycle, key) for key in _COUNTS},
+        "packed": not cycle.parts.packing.stale,
+        "counts": {key: getattr(cycle.closing, key) for key in _COUNTS},
         "position": {"epoch": position.epoch, "done": done, "length": position.length},
         "start": position.start,
         "random": now,
         "scaler": None if scaler is None else scaler.state_dict(),
-        "schedulers": [(type(s).__name__, s.state_dict()) for s in cycle.schedulers],
+        "schedulers": [(type(s).__name__, s.state_dict()) for s in cycle.parts.schedulers],
     }
 
 
@@ -73,7 +73,7 @@ def differences(state: object, cycle: Cycle) -> list[str]:
         return ["it is no Stepper's state"]
     if state["version"] != VERSION:
         return [f"its version is {state['version']}, and this gradledger reads version {VERSION}"]
-    parameters = cycle.ownership.parameters()
+    parameters = cycle.parts.ownership.parameters()
     return list(_missing(state, live)) or list(_unlike(state, live, parameters))
 
 
@@ -127,31 +127,31 @@ def _unlike(
 
 def go_on(state: Mapping[str, Any], cycle: Cycle, position: Position) -> Comeback:
     """Puts everything back as it was. `differences` has found none."""
-    parameters = cycle.ownership.parameters()
-    cycle.turn = None
-    cycle.ownership.changed()  # an optimizer that has loaded its state has other groups
-    cycle.ownership.clear()
-    cycle.forget()
-    cycle.packing.build_as(
+    parameters = cycle.parts.ownership.parameters()
+    cycle.window.turn = None
+    cycle.parts.ownership.changed()  # an optimizer that has loaded its state has other groups
+    cycle.parts.ownership.clear()
+    cycle.closing.forget()
+    cycle.parts.packing.build_as(
         [[parameters[i] for i in pack] for pack in state["packs"]],
         [(parameters[i], why) for i, why in state["irregular"]],
         settled=state["packed"],
     )
     for key in _COUNTS:
-        setattr(cycle, key, state["counts"][key])
+        setattr(cycle.closing, key, state["counts"][key])
     for key in _WINDOW:
         setattr(cycle.window, key, state["window"][key])
     cycle.window.losses.extend((which, loss) for which, loss in state["losses"])
     cycle.entered += 1  # whoever saved this has trained
-    cycle.itemless = state["window"]["itemless"]
-    if cycle.scaling.scaler is not None:
-        cycle.scaling.scaler.load_state_dict(state["scaler"])
+    cycle.deposits.itemless = state["window"]["itemless"]
+    if cycle.parts.scaling.scaler is not None:
+        cycle.parts.scaling.scaler.load_state_dict(state["scaler"])
         if cycle.window.deposits:
-            cycle.scaling.unit = state["window"]["unit"]
+            cycle.parts.scaling.unit = state["window"]["unit"]
     sums: list[tuple[Tensor, Tensor]] = [(parameters[i], total) for i, total in state["sums"]]
-    cycle.sums.restore(sums)
-    cycle.telling.taken_up([p for p, _ in sums])
-    for scheduler, (_, saved) in zip(cycle.schedulers, state["schedulers"], strict=True):
+    cycle.parts.sums.restore(sums)
+    cycle.parts.telling.taken_up([p for p, _ in sums])
+    for scheduler, (_, saved) in zip(cycle.parts.schedulers, state["schedulers"], strict=True):
         scheduler.load_state_dict(saved)
     for key, value in state["position"].items():
         setattr(position, key, value)
@@ -161,5 +161,5 @@ def go_on(state: Mapping[str, Any], cycle: Cycle, position: Position) -> Comebac
 
 
 def _labels(cycle: Cycle) -> list[str]:
-    names = cycle.ownership.names()
-    return [f"{names[id(p)]} ({kind_of(p)})" for p in cycle.ownership.parameters()]
+    names = cycle.parts.ownership.names()
+    return [f"{names[id(p)]} ({kind_of(p)})" for p in cycle.parts.ownership.parameters()]

@@ -10,15 +10,10 @@ from torch.optim import Optimizer
 
 from gradledger.engine.amounts import Amounts
 from gradledger.engine.guards import Guard, is_watched
-from gradledger.engine.options import Options
-from gradledger.engine.ownership import Ownership
-from gradledger.engine.packing import Packing
+from gradledger.engine.parts import Parts
 from gradledger.engine.restoring import AllOrNone, NotFiniteAfterStep, restored_on_failure
-from gradledger.engine.scaling import Scaling
 from gradledger.engine.skips import Skip
 from gradledger.engine.steps import unhooked
-from gradledger.engine.sums import Sums
-from gradledger.engine.window import Window
 
 Closure = Callable[[], Tensor]
 
@@ -26,25 +21,18 @@ Closure = Callable[[], Tensor]
 class Spending:
     """Turns the sums of a window into one step of every optimizer, or into none."""
 
-    def __init__(
-        self,
-        window: Window,
-        ownership: Ownership,
-        packing: Packing,
-        sums: Sums,
-        scaling: Scaling,
-        options: Options,
-    ) -> None:
-        self._window = window
-        self._ownership = ownership
-        self._packing = packing
-        self._sums = sums
-        self._scaling = scaling
-        self._options = options
-        self.guards = {o: Guard(o, window) for o in ownership.optimizers}
-        self._several = AllOrNone(ownership.optimizers) if len(ownership.optimizers) > 1 else None
+    def __init__(self, parts: Parts) -> None:
+        self._window = parts.window
+        self._ownership = parts.ownership
+        self._packing = parts.packing
+        self._sums = parts.sums
+        self._scaling = parts.scaling
+        self._options = parts.options
+        optimizers = parts.ownership.optimizers
+        self.guards = {o: Guard(o, parts.window) for o in optimizers}
+        self._several = AllOrNone(optimizers) if len(optimizers) > 1 else None
         self._amounts = Amounts([], [], 1.0, measured=False)
-        self.across: Callable[[Tensor], Tensor] | None = None
+        self._across = None if parts.meetings is None else parts.meetings.across
         """Adds numbers up over ranks, where each holds a part of the sums."""
 
     def spend(self, device: torch.device, made: int, closure: Closure | None = None) -> Skip | None:
@@ -107,7 +95,7 @@ class Spending:
             limits,
             factor,
             measured=checked or options.clip_norm is not None,
-            across=self.across,
+            across=self._across,
         )
         return not checked or self._amounts.finite()
 

@@ -31,6 +31,7 @@ from gradledger.engine.parties import (
     evaluates,
     several,
 )
+from gradledger.engine.parts import Parts
 from gradledger.engine.passes import Comeback, Pass, Position
 from gradledger.engine.plan import Plan, make_plan
 from gradledger.engine.ranks import sharing
@@ -101,10 +102,10 @@ class Stepper:
         packing = Packing(ownership, wanted=pack and release == "window" and spread is None)
         self._model = model
         self._evaluates = any(map(evaluates, optimizers))
-        self._cycle = Cycle(ownership, packing, scaling, schedulers, options, spread)
+        self._cycle = Cycle(Parts(ownership, packing, scaling, schedulers, options, spread))
         self._evaluation = Evaluation(self._cycle, kept=self._evaluates)
         self._eager = (
-            EagerRelease(ownership, self._cycle.spending.guards, options)
+            EagerRelease(ownership, self._cycle.closing.spending.guards, options)
             if release == "eager"
             else None
         )
@@ -169,8 +170,8 @@ class Stepper:
                 "are weighed alike: give both the same number, and put what differs into the loss."
             )
         turn.items = amount
-        if cycle.itemless is not (amount is None):
-            cycle.check_items(amount)
+        if cycle.deposits.itemless is not (amount is None):
+            cycle.deposits.check_items(amount)
         if self._eager is not None:
             return self._spend_at_once(loss, more=more, retain_graph=retain_graph)
         try:
@@ -179,14 +180,14 @@ class Stepper:
                 meetings = None
             collected = None
             if meetings is None:
-                collected = cycle.walk_back(loss, retain_graph=retain_graph, more=more)
+                collected = cycle.deposits.walk_back(loss, retain_graph=retain_graph, more=more)
             elif more:
                 together.keep(cycle, loss)
             if more:
                 turn.pending = True
                 return False
             if meetings is None:
-                cycle.deposit(loss, amount, collected)
+                cycle.deposits.deposit(loss, amount, collected)
             else:
                 together.deposit(cycle, meetings, loss, amount)
         except (LossError, MisuseError):
@@ -251,19 +252,19 @@ class Stepper:
     @announced
     def drop(self) -> None:
         """Forgets the open window."""
-        self._cycle.drop()
+        self._cycle.closing.drop()
 
     def plan(self) -> Plan:
         """What was packed, what was not, and why."""
-        packing = self._cycle.packing
+        packing = self._cycle.parts.packing
         waiting = "packing begins after the first update" if packing.stale else None
         if self._eager is not None:
             waiting = 'release="eager" steps each parameter by itself'
         elif self._cycle.meetings is not None:
             waiting = "DistributedDataParallel has its gradient in a buffer of its own"
-        elif not self._cycle.options.pack:
+        elif not self._cycle.parts.options.pack:
             waiting = "pack=False"
-        return make_plan(self._cycle.ownership, packing, waiting=waiting)
+        return make_plan(self._cycle.parts.ownership, packing, waiting=waiting)
 
     def _spend_at_once(self, loss: Tensor, *, more: bool, retain_graph: bool) -> bool:
         assert self._eager is not None
@@ -272,13 +273,15 @@ class Stepper:
                 'release="eager" spends each loss as it arrives, and can\'t wait for another: add '
                 "the losses up, and pass the sum."
             )
-        self._eager.backward(loss, list(self._cycle.ready(loss)), retain_graph=retain_graph)
-        self._cycle.remember(loss)
+        cycle = self._cycle
+        inputs = list(cycle.deposits.ready(loss))
+        self._eager.backward(loss, inputs, retain_graph=retain_graph)
+        cycle.deposits.remember(loss)
         if not self._eager.moved:
             raise LossError("the loss reaches no parameter of this Stepper's optimizer.")
-        self._cycle.telling.spent_at_once(self._eager.moved, retain_graph=retain_graph)
-        self._cycle.complete_turn()
-        self._cycle.count_update()
+        cycle.parts.telling.spent_at_once(self._eager.moved, retain_graph=retain_graph)
+        cycle.complete_turn()
+        cycle.closing.count_update()
         return True
 
     # What it has done -----------------------------------------------------------------------------
@@ -286,22 +289,22 @@ class Stepper:
     @property
     def updates(self) -> int:
         """Updates made."""
-        return self._cycle.updates
+        return self._cycle.closing.updates
 
     @property
     def skipped(self) -> int:
         """Windows that were not finite, so that no update was made."""
-        return self._cycle.skipped
+        return self._cycle.closing.skipped
 
     @property
     def dropped(self) -> int:
         """Windows given up after a fault, or by `drop()`."""
-        return self._cycle.dropped
+        return self._cycle.closing.dropped
 
     @property
     def last_skip(self) -> Skip | None:
         """The last window that was not finite: which parameters, which micro-batches."""
-        return self._cycle.last_skip
+        return self._cycle.closing.last_skip
 
     @property
     def epoch(self) -> int:
@@ -320,7 +323,7 @@ class Stepper:
         Waits for the device; nothing does before it is asked for. None before the first window, and
         where on_nonfinite="allow" without clip_norm leaves no reason to take it.
         """
-        return self._cycle.spending.norm if self._eager is None else self._eager.norm
+        return self._cycle.closing.spending.norm if self._eager is None else self._eager.norm
 
     # Saving ---------------------------------------------------------------------------------------
 
@@ -331,7 +334,7 @@ class Stepper:
                 "this optimizer evaluates the window's batches again when it is full, and they are "
                 "not part of the state. Save when the window is spent: after flush(), for one."
             )
-        meetings, turn = self._cycle.meetings, self._cycle.turn
+        meetings, turn = self._cycle.meetings, self._cycle.window.turn
         begun = self._cycle.window.begun - (turn is not None and not turn.complete)
         if meetings is not None and not meetings.apart and begun:
             raise CheckpointError(
@@ -384,7 +387,7 @@ class Stepper:
         cycle = self._cycle
         if cycle.meetings is None:
             raise MisuseError("the model is not spread over ranks: state_dict() is all there is.")
-        if cycle.turn is not None and not cycle.turn.complete:
+        if cycle.window.turn is not None and not cycle.window.turn.complete:
             raise MisuseError(
                 "this micro-batch has had no backward() yet, and what the ranks have is put "
                 "together now. Call shared_state_dict() after it."
@@ -415,7 +418,7 @@ class Stepper:
                 "no rank has all of a sharded model. Save it with torch.distributed.checkpoint, "
                 "and with it stepper.shared_state_dict()."
             )
-        optimizers = self._cycle.ownership.optimizers
+        optimizers = self._cycle.parts.ownership.optimizers
         content = checkpoint.describe(self._model, optimizers)
         checkpoint.write(path, {**content, "stepper": self.state_dict()})
 
@@ -425,11 +428,11 @@ class Stepper:
         check_path(path)
         saved = checkpoint.read(path)
         cycle = self._cycle
-        optimizers = cycle.ownership.optimizers
+        optimizers = cycle.parts.ownership.optimizers
         found = checkpoint.differences(saved, self._model, optimizers)
         found += self._differences(saved.get("stepper"))
         if found:
             raise CheckpointError(f"{os.fspath(path)} does not fit: {'; '.join(found)}.")
-        cycle.packing.unpack()
+        cycle.parts.packing.unpack()
         checkpoint.take_up(saved, self._model, optimizers)
         self.load_state_dict(saved["stepper"])

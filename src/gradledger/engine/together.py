@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 def keep(cycle: Cycle, loss: Tensor) -> None:
     """Another loss of this micro-batch follows, and only then do the ranks meet."""
-    assert cycle.turn is not None
-    cycle.ready(loss)
-    cycle.remember(loss)
-    cycle.turn.kept += (loss,)
+    assert cycle.window.turn is not None
+    cycle.deposits.ready(loss)
+    cycle.deposits.remember(loss)
+    cycle.window.turn.kept += (loss,)
 
 
 def deposit(cycle: Cycle, meetings: Meetings, loss: Tensor, items: float | None) -> None:
     """Walks back and deposits, in a backward in which ranks need each other."""
-    turn, window = cycle.turn, cycle.window
+    turn, window = cycle.window.turn, cycle.window
     assert turn is not None
-    inputs = list(cycle.ready(loss))
-    unit = cycle.scaling.correction(cycle.device)
+    inputs = list(cycle.deposits.ready(loss))
+    unit = cycle.parts.scaling.correction(cycle.parts.device)
     losses = (*turn.kept, loss)
-    scaled = [cycle.scaling.apply(each) for each in losses]
+    scaled = [cycle.parts.scaling.apply(each) for each in losses]
     meetings.itemless = items is None
     try:
         met = meetings.walk_together(scaled, inputs, 1.0 if items is None else items, unit)
@@ -45,38 +45,39 @@ def deposit(cycle: Cycle, meetings: Meetings, loss: Tensor, items: float | None)
             turn.complete = turn.torn = True
             cycle.finish()
         raise
-    cycle.remember(loss)
+    cycle.deposits.remember(loss)
     if listeners:
         for _ in losses:
-            cycle.telling.walked_back(retain_graph=False)
+            cycle.parts.telling.walked_back(retain_graph=False)
     if not met:
-        cycle.deposit(loss, items)
+        cycle.deposits.deposit(loss, items)
         return
     if items is None:
-        cycle.unweighed.compare(turn, window)
+        cycle.deposits.unweighed.compare(turn, window)
     if listeners:
-        cycle.telling.deposited(meetings.reached(cycle.ownership.parameters()), items)
+        cycle.parts.telling.deposited(meetings.reached(cycle.parts.ownership.parameters()), items)
     window.losses.append((window.begun - 1, loss.detach()))
 
 
 def meet(cycle: Cycle, meetings: Meetings) -> None:
     """The ranks put together what they have. Then all hold the same."""
-    meetings.itemless = cycle.itemless
-    held = meetings.reached(cycle.ownership.parameters()) if listeners else []
-    held += [p for p, _ in cycle.sums.each()]
+    meetings.itemless = cycle.deposits.itemless
+    held = meetings.reached(cycle.parts.ownership.parameters()) if listeners else []
+    held += [p for p, _ in cycle.parts.sums.each()]
     word = meetings.conclude()
-    cycle.ownership.clear()
-    cycle.scaling.correction(cycle.device)  # the window has the scale of now, also without us
+    cycle.parts.ownership.clear()
+    # The window has the scale of now, also without us.
+    cycle.parts.scaling.correction(cycle.parts.device)
     if word.dropped:
         _tell_why_dropped(meetings.table.ask(meetings.cause), meetings.table.rank)
     elif 0 < word.itemless < word.present:
-        cycle.forget()
+        cycle.closing.forget()
         raise LossError(
             f"{word.itemless} of {word.present} ranks passed no items in this window, and the "
             "others did: they can't be weighed against each other. Pass items on every rank."
         )
     elif listeners:
-        cycle.telling.met([p for p, _ in cycle.sums.each()], set(held))
+        cycle.parts.telling.met([p for p, _ in cycle.parts.sums.each()], set(held))
 
 
 def _tell_why_dropped(causes: list[str], rank: int) -> None:

@@ -34,6 +34,8 @@ class Window:
     """
 
     size: int
+    turn: MicroBatch | None = None
+    """The micro-batch that goes on now, or has just ended."""
     begun: int = 0
     """Micro-batches begun, those that failed too: windows are made by position."""
     deposits: int = 0

@@ -25,13 +25,13 @@ def put_together(cycle: Cycle) -> None:
     meetings = cycle.meetings
     assert meetings is not None
     meetings.put_together()
-    cycle.ownership.clear()
+    cycle.parts.ownership.clear()
 
 
 def shared_state(cycle: Cycle, local: dict[str, Any]) -> dict[str, Any]:
     """One state, the same on all ranks. `local`: this rank's own, after `put_together`."""
     assert cycle.meetings is not None
-    meetings, names = cycle.meetings, cycle.ownership.names()
+    meetings, names = cycle.meetings, cycle.parts.ownership.names()
     file = io.BytesIO()
     torch.save(plain(local | {"sums": []}, "state"), file)
     rest = {
@@ -44,7 +44,7 @@ def shared_state(cycle: Cycle, local: dict[str, Any]) -> dict[str, Any]:
     torch.save(rest, file)
     sums = {
         names[id(p)]: meetings.shared[p] if p in meetings.shared else _zeros(p)
-        for p in cycle.ownership.parameters()
+        for p in cycle.parts.ownership.parameters()
     }
     return {"sums": sums, "rest": file.getvalue()}
 
@@ -74,7 +74,7 @@ def opened(state: Mapping[str, Any], cycle: Cycle) -> tuple[dict[str, Any], dict
 def take_up(state: Mapping[str, Any], rest: Mapping[str, Any], cycle: Cycle) -> None:
     """Takes up the sums, when all else is loaded."""
     assert cycle.meetings is not None
-    names = {cycle.ownership.names()[id(p)]: p for p in cycle.ownership.parameters()}
+    names = {cycle.parts.ownership.names()[id(p)]: p for p in cycle.parts.ownership.parameters()}
     sums = {names[name]: state["sums"][name].clone() for name in rest["reached"]}
     cycle.meetings.take_up(sums, unit=rest["unit"], ranks=rest["ranks"])
 
