@@ -41,8 +41,10 @@ to the plain loop as people write it by hand. What a trainer takes to begin and 
 timed."""
 
 TASKS = {
-    "mlp_sgd": Task("MLP 10-32-1, SGD", small, SGD, (32, 10), 1, 1.05, batches=32, rounds=31),
-    "mlp_adamw": Task("MLP 10-32-1, AdamW", small, AdamW, (32, 10), 1, 0.75, batches=32, rounds=25),
+    "mlp_sgd": Task("MLP 10-32-1, SGD", small, SGD, (32, 10), 1, 1.05, batches=128, rounds=21),
+    "mlp_adamw": Task(
+        "MLP 10-32-1, AdamW", small, AdamW, (32, 10), 1, 0.75, batches=128, rounds=21
+    ),
     "chain": Task("200 layers of 16x16, AdamW", partial(chain, 200), AdamW, (32, 16), 16, 0.5),
     "transformer": Task(
         "transformer, d 128, 4 layers, AdamW",

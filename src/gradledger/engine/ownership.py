@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 Group = dict[str, Any]
+_NOTHING: tuple[Group, list[Tensor]] = {}, []
 
 # Asked of every parameter in every micro-batch: without a frame of Python's for each.
 gradient_of = attrgetter("grad")
@@ -40,13 +41,18 @@ class Ownership:
 
     def changed(self) -> bool:
         """Whether the optimizers hold other parameters, or other groups, than when last asked."""
-        number = 0
+        seen = iter(self._seen)
         for optimizer in self.optimizers:
             for group in optimizer.param_groups:
-                if number == len(self._seen) or not _same(group, *self._seen[number]):
+                known, parameters = next(seen, _NOTHING)
+                now = group["params"]
+                if (
+                    group is not known
+                    or len(now) != len(parameters)
+                    or not all(map(is_, now, parameters))
+                ):
                     return self._look_anew()
-                number += 1
-        return number != len(self._seen) and self._look_anew()
+        return next(seen, None) is not None and self._look_anew()
 
     def _look_anew(self) -> bool:
         self._seen = [(group, list(group["params"])) for _, group in self.groups()]
@@ -65,8 +71,3 @@ class Ownership:
             for place, p in enumerate(group["params"]):
                 named.setdefault(id(p), f"parameter {place} of group {which}")
         return named
-
-
-def _same(group: Group, seen: Group, parameters: list[Tensor]) -> bool:
-    now = group["params"]
-    return group is seen and len(now) == len(parameters) and all(map(is_, now, parameters))

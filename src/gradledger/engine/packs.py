@@ -27,6 +27,9 @@ _version = attrgetter("_version")
 _ALIGNED = 16
 """Elements: members of a multiple of these come first, so that they start on a cache line."""
 
+_ASKED_AT_ONCE = {"cpu", "cuda", "mps"}
+"""Devices whose tensors say in one call whether they are where another is."""
+
 
 class Pack:
     """Parameters of one param group that move together: same type, same device, same step count."""
@@ -38,11 +41,10 @@ class Pack:
         first = self.members[0]
         with torch.no_grad():
             self.flat = nn.Parameter(torch.cat([p.detach().reshape(-1) for p in self.members]))
-            for p, view in zip(self.members, self._views(self.flat.detach()), strict=True):
+            self._places = self._views(self.flat.detach())
+            for p, view in zip(self.members, self._places, strict=True):
                 p.data = view
-        self._addresses = list(map(Tensor.data_ptr, self.members))
-        self._shapes = list(map(Tensor.size, self.members))
-        self._strides = list(map(Tensor.stride, self.members))
+        self._is_at = Tensor.is_set_to if first.device.type in _ASKED_AT_ONCE else _is_at
         self.grad = torch.zeros_like(self.flat.detach())
         self.grad_views = self._views(self.grad)
         self.wide = first.dtype in LOW_PRECISION
@@ -192,11 +194,10 @@ class Pack:
 
     def in_place(self) -> bool:
         """Whether the members still are the views that they were made: people assign `p.data`."""
-        return (
-            list(map(Tensor.data_ptr, self.members)) == self._addresses
-            and list(map(Tensor.size, self.members)) == self._shapes
-            and list(map(Tensor.stride, self.members)) == self._strides
-        )
+        try:
+            return all(map(self._is_at, self.members, self._places))
+        except NotImplementedError:  # they were moved to a device that can't be asked so
+            return False
 
     def intact(self) -> bool:
         """Whether their state is, too: people load another, clear it, or reset a part of it."""
@@ -205,10 +206,11 @@ class Pack:
             return self.members[0] not in state
         if not all(map(is_, map(state.get, self.members), self._shown)):
             return False
-        values = list(chain.from_iterable(map(dict.values, self._shown)))
+        if sum(map(len, self._shown)) != len(self._values):
+            return False
+        values = chain.from_iterable(map(dict.values, self._shown))
         return (
-            len(values) == len(self._values)
-            and all(map(is_, values, self._values))
+            all(map(is_, values, self._values))
             and list(map(Tensor.data_ptr, self._tensors)) == self._tensor_addresses
             and list(map(_version, self._counted)) == self._counts
         )
@@ -223,7 +225,7 @@ class Pack:
         if (
             self.in_place()
             and not self.flat.untyped_storage().is_shared()
-            and not has_other_holders(self.flat, views=ours)
+            and not has_other_holders(self.flat, views=2 * ours)  # with their places
         ):
             for p in self.members:
                 p.data = p.detach().clone()
@@ -234,6 +236,10 @@ class Pack:
                 for shown in self._shown:
                     if key in shown:
                         _show(shown, key, shown[key].clone())
+
+
+def _is_at(p: Tensor, place: Tensor) -> bool:
+    return (p.data_ptr(), p.shape, p.stride()) == (place.data_ptr(), place.shape, place.stride())
 
 
 def _show(shown: dict[str, Any], key: str, value: Any) -> None:
