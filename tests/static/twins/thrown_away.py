@@ -559,4 +559,20 @@ TWINS = {
                 opt.step()  # GL202
                 opt.zero_grad()
         """,
+    "a marker behind the batches of a window": """
+        def main(inbox):
+            net = nn.Linear(4, 1)
+            opt = torch.optim.SGD(net.parameters())
+            opt.zero_grad()
+            while True:
+                x = inbox.get()
+                if x == "over":
+                    break
+                if isinstance(x, str):
+                    opt.zero_grad()  # wrong only
+                    opt.step()  # GL202
+                    opt.zero_grad()
+                    continue
+                (net(x).mean() / 2).backward()
+        """,
 }

@@ -384,4 +384,46 @@ TWINS = {
                 (-D(G(z)).mean()).backward(inputs=list(G.parameters()))
                 og.step()
         """,
+    "a net that is free again only in its own turns": """
+        def main(loader, every=5):
+            G, D = nn.Linear(8, 4), nn.Linear(4, 1)
+            og, od = torch.optim.Adam(G.parameters()), torch.optim.Adam(D.parameters())
+            for i, x in enumerate(loader):
+                od.zero_grad()
+                (D(G(torch.randn(len(x), 8))).mean() - D(x).mean()).backward()
+                od.step()
+                if i % every == every - 1:
+                    D.requires_grad_(False)
+                    G.requires_grad_(True)
+                    og.zero_grad()  # GL204
+                    (-D(G(torch.randn(len(x), 8))).mean()).backward()
+                    og.step()
+                    D.requires_grad_(True)
+                    G.requires_grad_(False)  # right only
+        """,
+    "a whole net, or a part of it": """
+        from elsewhere import make_net
+
+        def loaded(options, net, optimizer=None):
+            state = torch.load(options.path)
+            if options.training:
+                return net, state
+            return net.denoiser, state
+
+        def main(options, loader):
+            net = make_net(options)  # right only
+            net = nn.ModuleDict()  # wrong only
+            net.denoiser, net.critic = nn.Linear(8, 8), nn.Linear(8, 1)  # wrong only
+            one = torch.optim.Adam(net.denoiser.parameters())
+            other = torch.optim.Adam(net.critic.parameters())
+            net, _ = loaded(options, net)  # right only
+            for x, y in loader:
+                other.zero_grad()
+                net.critic_loss(x, y).backward()  # right only
+                net.critic(net.denoiser(x)).mean().backward()  # wrong only
+                other.step()
+                one.zero_grad()  # GL204
+                net.denoising_loss(x, y).backward()
+                one.step()
+        """,
 }

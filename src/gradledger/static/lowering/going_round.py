@@ -65,10 +65,12 @@ class Rounds(Managers):
         outer, self.fresh = self.fresh, frozenset() if draws else self._given()
         self.count_comparison()
         before, frozen, parted = dict(self.store), self.frozen, self.frozen_if
+        half_frozen = self.half_frozen
         statements = self.statements
         body, loop = self._round(node, id, enter, {})
         again = self._left_behind(before, loop, body)
-        if acts(body) and (again or self.frozen != frozen):
+        otherwise = self.frozen != frozen or self.half_frozen != half_frozen
+        if acts(body) and (again or otherwise):
             self.store = joined(before, self.store) | again
             body, loop = self._round(node, id, enter, again)
         elif not acts(body):

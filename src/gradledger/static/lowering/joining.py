@@ -19,6 +19,7 @@ from gradledger.static.lowering.values import (
     Scheduler,
     Thing,
     reach_of,
+    within,
 )
 
 
@@ -110,7 +111,10 @@ def _things(one: Thing, other: Thing) -> Thing:
     if one.plain and other.plain:
         return replace(one, key=one.key if one.key == other.key else "")
     a, b = (one, other) if not one.plain else (other, one)
-    reach = one.reach | other.reach | ({b.key} if b.key and not b.plain else set())
+    if b.key and not b.plain and a.key and within(a.key, b.key):
+        a, b = b, a  # a whole stands for its parts, which are reached or not
+    apart = b.key and not b.plain and not (a.key and within(b.key, a.key))
+    reach = one.reach | other.reach | ({b.key} if apart else set())
     if one.reach and other.reach and not (one.plain or other.plain):
         reach = one.reach & other.reach
     return replace(

@@ -78,6 +78,9 @@ class Settling:
         sure, maybe = self._own.reached(event.keys, event.maybe)
         frozen = self._own.frozen(event.frozen)
         sure, maybe = sure - frozen, maybe - frozen
+        if event.half_frozen:
+            doubtful = sure & self._own.frozen(event.half_frozen)
+            sure, maybe = sure - doubtful, maybe | doubtful
         if len(maybe) > MOST_GUESSES:
             raise TooManyOwners
         return self._guessed(event, sure, sorted(maybe), sure)

@@ -43,6 +43,8 @@ class State(Effort):
         self.ended: list[tuple[str, Event]] = []
         """Loops over data in the block at hand, and that their data has ended."""
         self.frozen: frozenset[str] = frozenset()
+        self.half_frozen: frozenset[str] = frozenset()
+        """What is frozen in some rounds of a loop, and free in others."""
         self.frozen_if: frozenset[tuple[str, str, bool]] = frozenset()
         """What is frozen where a condition has this answer, and was not before."""
         self.frozen_apart: tuple[frozenset[str], frozenset[str]] = frozenset(), frozenset()

@@ -255,6 +255,7 @@ class Stepping(Strangers):
             self.at(node),
             reach,
             frozen=self.frozen,
+            half_frozen=self.half_frozen,
             weight=loss.weight,
             scaler=loss.scaler,
             local=self._locality(loss, reach),
