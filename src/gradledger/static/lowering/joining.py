@@ -12,6 +12,7 @@ from gradledger.static.lowering.values import (
     Count,
     External,
     Items,
+    Keys,
     Known,
     Optimizer,
     Parameters,
@@ -82,8 +83,13 @@ def join(one: Known, other: Known) -> Known:
         case (Constant() | Count(), Thing()):
             return replace(other, weight=UNKNOWN_WEIGHT, plain=other.plain)
         case _:
-            reach = reach_of(one) | reach_of(other)
-            return Thing(reach=reach) if reach else UNKNOWN
+            return _either(reach_of(one), reach_of(other))
+
+
+def _either(one: Keys, other: Keys) -> Thing:
+    """What reaches these on one way, and those on the other."""
+    reach = one & other if one and other else one | other
+    return Thing(reach=reach, maybe=(one | other) - reach) if one or other else UNKNOWN
 
 
 def _home(made: External) -> str:
@@ -111,10 +117,10 @@ def _things(one: Thing, other: Thing) -> Thing:
     if one.plain and other.plain:
         return replace(one, key=one.key if one.key == other.key else "")
     a, b = (one, other) if not one.plain else (other, one)
-    if b.key and not b.plain and a.key and within(a.key, b.key):
+    if not b.plain and _is_part(a.key, b.key):
         a, b = b, a  # a whole stands for its parts, which are reached or not
-    apart = b.key and not b.plain and not (a.key and within(b.key, a.key))
-    reach = one.reach | other.reach | ({b.key} if apart else set())
+    other_key = b.key and not b.plain and not _is_part(b.key, a.key)
+    reach = one.reach | other.reach | ({b.key} if other_key else set())
     if one.reach and other.reach and not (one.plain or other.plain):
         reach = one.reach & other.reach
     return replace(
@@ -134,6 +140,10 @@ def _things(one: Thing, other: Thing) -> Thing:
         built=one.built if one.built == other.built else "",
         own=one.own or other.own or (one.cls is not None and other.cls is not None),
     )
+
+
+def _is_part(key: str, whole: str) -> bool:
+    return bool(whole) and key != whole and within(key, whole)
 
 
 def _weights(one: Weight, other: Weight) -> Weight:
