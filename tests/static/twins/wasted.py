@@ -384,4 +384,55 @@ TWINS = {
                 (-D(G(z)).mean()).backward(inputs=list(G.parameters()))
                 og.step()
         """,
+    "what is None is not true": """
+        def train(loader, options):
+            body, poses = nn.Linear(8, 3), nn.Linear(8, 8)
+            ours = torch.optim.Adam(body.parameters())
+            theirs = torch.optim.Adam(poses.parameters())
+            for x, y in loader:
+                ours.zero_grad()
+                if (options.refine or options.path) and options.path is None:
+                    theirs.zero_grad()  # GL204
+                    x = x + poses(x)
+                criterion(body(x), y).backward()
+                ours.step()
+                if options.refine:  # right only
+                if options.path:  # wrong only
+                    theirs.step()
+        """,
+    "what is None is not true, in a file of options, too": """
+        import json
+
+        def train(loader, file):
+            body, poses = nn.Linear(8, 3), nn.Linear(8, 8)
+            ours = torch.optim.Adam(body.parameters())
+            theirs = torch.optim.Adam(poses.parameters())
+            options = json.load(file)
+            for x, y in loader:
+                ours.zero_grad()
+                if (options["refine"] or options["path"]) and options["path"] is None:
+                    theirs.zero_grad()  # GL204
+                    x = x + poses(x)
+                criterion(body(x), y).backward()
+                ours.step()
+                if options["refine"]:  # right only
+                if options["path"]:  # wrong only
+                    theirs.step()
+        """,
+    "what is equal to one is equal to no other": """
+        def train(loader, options):
+            body, poses = nn.Linear(8, 3), nn.Linear(8, 8)
+            ours = torch.optim.Adam(body.parameters())
+            theirs = torch.optim.Adam(poses.parameters())
+            for x, y in loader:
+                ours.zero_grad()
+                if options.kind == "whole":
+                    theirs.zero_grad()  # GL204
+                    x = x + poses(x)
+                criterion(body(x), y).backward()
+                ours.step()
+                if options.kind != "part":  # right only
+                if options.kind == "part":  # wrong only
+                    theirs.step()
+        """,
 }
