@@ -6,7 +6,7 @@ import ast
 
 from gradledger.ledger.events import Release
 from gradledger.ledger.values import replace
-from gradledger.static.lowering import facts
+from gradledger.static.lowering import facts, graphless
 from gradledger.static.lowering.arithmetic import Arithmetic
 from gradledger.static.lowering.blocks import acts
 from gradledger.static.lowering.joining import join
@@ -285,4 +285,4 @@ def _gives_places(node: ast.expr) -> bool:
     """`scores.topk(5)`: what it has found comes first, and where comes second."""
     if not isinstance(node, ast.Call):
         return False
-    return last_name(node.func) in facts.WITH_INDICES
+    return last_name(node.func) in graphless.WITH_INDICES

@@ -65,11 +65,13 @@ class Rounds(Managers):
         outer, self.fresh = self.fresh, frozenset() if draws else self._given()
         self.count_comparison()
         before, frozen, parted = dict(self.store), self.frozen, self.frozen_if
-        statements = self.statements
+        statements, evaluating = self.statements, self.evaluating
         body, loop = self._round(node, id, enter, {})
         again = self._left_behind(before, loop, body)
-        if acts(body) and (again or self.frozen != frozen):
+        trained = not evaluating <= self.evaluating
+        if acts(body) and (again or trained or self.frozen != frozen):
             self.store = joined(before, self.store) | again
+            self.evaluating &= evaluating
             body, loop = self._round(node, id, enter, again)
         elif not acts(body):
             self.statements = statements + len(node.body)
@@ -91,6 +93,7 @@ class Rounds(Managers):
         set_back = dict.fromkeys(loop.set_back, Count(""))
         self.store = joined(before, self.store) | counts | set_back
         self.frozen &= frozen
+        self.evaluating &= evaluating
         self.frozen_if &= parted
 
     def _given(self) -> frozenset[str]:

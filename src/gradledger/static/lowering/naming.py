@@ -7,7 +7,7 @@ import ast
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.effects import Excuses, Renews
 from gradledger.static.lowering.facts import has_parameters
-from gradledger.static.lowering.state import State
+from gradledger.static.lowering.modes import Modes
 from gradledger.static.lowering.values import (
     NO_KEYS,
     Items,
@@ -19,7 +19,7 @@ from gradledger.static.lowering.values import (
 )
 
 
-class Naming(State):
+class Naming(Modes):
     """Gives names to values, and to optimizers names by which they are told apart."""
 
     def bind(self, full: str, value: Known, node: ast.AST, shown: str) -> Known:
