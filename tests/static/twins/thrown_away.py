@@ -603,4 +603,19 @@ TWINS = {
                 one.optimizer.step()  # GL202
                 one.optimizer.zero_grad()
         """,
+    "two keys are of two optimizers": """
+        class Pair:
+            def __init__(self, nets, optims):
+                self.nets = nets
+                self.optims = optims
+
+            def learn(self, source, target):
+                for x, y in loader:
+                    (self.nets[source](x, y) + self.nets[target](x, y)).backward()
+                    self.optims[source].step()
+                    self.optims[source].zero_grad()
+                    self.optims[target].step()  # right only
+                    self.optims[source].step()  # wrong only, GL202
+                    self.optims[source].zero_grad()
+        """,
 }

@@ -4,7 +4,7 @@ Read it in this order: `values` (what an expression can be), `scopes` and `state
 knows), then the walk itself, each file on top of the one before: `modes`, `naming`, `names`,
 `members`, `arithmetic`, `expressions`, `callees`, `inlining`, `strangers`, `stepping`, `gradients`,
 `tensors`, `outside`, `calls`, `windows`, `conditions`, `targets`, `by_hand`, `assignments`,
-`choices`, `trying`, `managers`, `going_round`, `loops`, `statements`,
+`choices`, `trying`, `managers`, `going_round`, `many_optimizers`, `loops`, `statements`,
 `frameworks`. What only one of these asks for stands beside it: `slices`, `holding_back`, `hearing`,
 `loop_shapes`, `retaining`, `unspent`, `asked`, `unlisted`.
 

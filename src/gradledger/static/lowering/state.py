@@ -89,7 +89,9 @@ class State(Effort):
         self.rest_at = ("", 0)
         """The scope, and the loops around, in which a loop with windows has just ended."""
         self.each_once: set[str] = set()
-        """Counters of loops that go once through a collection of optimizers, which are as one."""
+        """Names that are another one of a collection of optimizers, or its key, in each round."""
+        self.picked: dict[str, str] = {}
+        """Of collections of optimizers, which are as one: the key by which one was first taken."""
         self.doubted: set[str] = set()
         """Rules that something in the code may speak against, in ways that are not followed."""
         self.listening = False
