@@ -426,4 +426,123 @@ TWINS = {
                 net.denoising_loss(x, y).backward()
                 one.step()
         """,
+    "what is None is not true": """
+        def train(loader, options):
+            body, poses = nn.Linear(8, 3), nn.Linear(8, 8)
+            ours = torch.optim.Adam(body.parameters())
+            theirs = torch.optim.Adam(poses.parameters())
+            for x, y in loader:
+                ours.zero_grad()
+                if (options.refine or options.path) and options.path is None:
+                    theirs.zero_grad()  # GL204
+                    x = x + poses(x)
+                criterion(body(x), y).backward()
+                ours.step()
+                if options.refine:  # right only
+                if options.path:  # wrong only
+                    theirs.step()
+        """,
+    "what is None is not true, in a file of options, too": """
+        import json
+
+        def train(loader, file):
+            body, poses = nn.Linear(8, 3), nn.Linear(8, 8)
+            ours = torch.optim.Adam(body.parameters())
+            theirs = torch.optim.Adam(poses.parameters())
+            options = json.load(file)
+            for x, y in loader:
+                ours.zero_grad()
+                if (options["refine"] or options["path"]) and options["path"] is None:
+                    theirs.zero_grad()  # GL204
+                    x = x + poses(x)
+                criterion(body(x), y).backward()
+                ours.step()
+                if options["refine"]:  # right only
+                if options["path"]:  # wrong only
+                    theirs.step()
+        """,
+    "what is equal to one is equal to no other": """
+        def train(loader, options):
+            body, poses = nn.Linear(8, 3), nn.Linear(8, 8)
+            ours = torch.optim.Adam(body.parameters())
+            theirs = torch.optim.Adam(poses.parameters())
+            for x, y in loader:
+                ours.zero_grad()
+                if options.kind == "whole":
+                    theirs.zero_grad()  # GL204
+                    x = x + poses(x)
+                criterion(body(x), y).backward()
+                ours.step()
+                if options.kind != "part":  # right only
+                if options.kind == "part":  # wrong only
+                    theirs.step()
+        """,
+    "labels that a model draws in eval mode have no graph": """
+        class Labels(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.score = nn.Linear(8, 3)
+
+            def forward(self, x):
+                chances = self.score(x).softmax(-1)
+                if self.training:
+                    return chances
+                return torch.multinomial(chances, 1).reshape(-1)
+
+        def train(loader, labels, head):
+            labels, head = Labels(), nn.Linear(8, 3)
+            ours = torch.optim.Adam(labels.parameters())
+            theirs = torch.optim.Adam(head.parameters())
+            for x, y in loader:
+                labels.train()
+                ours.zero_grad()  # GL204
+                criterion(labels(x), y).backward()
+                ours.step()
+                labels.eval()  # right only
+                theirs.zero_grad()
+                criterion(head(x), labels(x)).backward()
+                theirs.step()
+        """,
+    "a function out of the loop tells a model to train again": """
+        def begin(net):
+            net.train()
+
+        class Labels(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.score = nn.Linear(8, 3)
+
+            def forward(self, x):
+                return self.score(x) if self.training else self.score(x).argmax(-1)
+
+        def train(loader, labels, head):
+            labels, head = Labels(), nn.Linear(8, 3)
+            ours = torch.optim.Adam(labels.parameters())
+            theirs = torch.optim.Adam(head.parameters())
+            labels.train(False)
+            for x, y in loader:
+                begin(labels)
+                ours.zero_grad()  # GL204
+                criterion(labels(x), y).backward()
+                ours.step()
+                theirs.zero_grad()
+                labels.train(False)  # right only
+                criterion(head(x), labels(x)).backward()
+                theirs.step()
+        """,
+    "whole numbers have no graph": """
+        def train(loader):
+            labels, head = nn.Linear(8, 3), nn.Linear(8, 3)
+            ours = torch.optim.Adam(labels.parameters())
+            theirs = torch.optim.Adam(head.parameters())
+            for x, y in loader:
+                ours.zero_grad()  # GL204
+                criterion(labels(x), y).backward()
+                ours.step()
+                theirs.zero_grad()
+                target = labels(x).to(torch.long)  # right only
+                target = labels(x).to(torch.float64)  # wrong only
+                criterion(head(x), target).backward()
+                theirs.step()
+        """,
 }

@@ -7,7 +7,7 @@ import re
 
 from gradledger.ledger.events import Keep
 from gradledger.ledger.values import replace
-from gradledger.static.lowering import facts
+from gradledger.static.lowering import facts, graphless
 from gradledger.static.lowering.by_hand import ByHand
 from gradledger.static.lowering.effects import Edits, Reads, Renews
 from gradledger.static.lowering.members import LABELLED, named_by
@@ -255,5 +255,5 @@ def _finds_places(target: ast.expr, node: ast.stmt) -> bool:
     """`value, index = scores.max(1)`: where the largest one stands has no graph."""
     match target, node:
         case ast.Tuple(elts=[_, _]), ast.Assign(value=ast.Call() as call):
-            return called_name(call) in facts.WITH_INDICES
+            return called_name(call) in graphless.WITH_INDICES
     return False

@@ -65,13 +65,14 @@ class Rounds(Managers):
         outer, self.fresh = self.fresh, frozenset() if draws else self._given()
         self.count_comparison()
         before, frozen, parted = dict(self.store), self.frozen, self.frozen_if
-        half_frozen = self.half_frozen
+        half_frozen, evaluating = self.half_frozen, self.evaluating
         statements = self.statements
         body, loop = self._round(node, id, enter, {})
         again = self._left_behind(before, loop, body)
         otherwise = self.frozen != frozen or self.half_frozen != half_frozen
-        if acts(body) and (again or otherwise):
+        if acts(body) and (again or otherwise or not evaluating <= self.evaluating):
             self.store = joined(before, self.store) | again
+            self.evaluating &= evaluating
             body, loop = self._round(node, id, enter, again)
         elif not acts(body):
             self.statements = statements + len(node.body)
@@ -93,6 +94,7 @@ class Rounds(Managers):
         set_back = dict.fromkeys(loop.set_back, Count(""))
         self.store = joined(before, self.store) | counts | set_back
         self.frozen &= frozen
+        self.evaluating &= evaluating
         self.frozen_if &= parted
 
     def _given(self) -> frozenset[str]:

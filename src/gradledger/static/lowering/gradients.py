@@ -7,7 +7,7 @@ import re
 
 from gradledger.ledger.events import Keep
 from gradledger.ledger.values import replace
-from gradledger.static.lowering import facts
+from gradledger.static.lowering import graphless
 from gradledger.static.lowering.effects import Clears, Clips, Edits, Excuses, Reads, Spends
 from gradledger.static.lowering.facts import OF_ONE_COPY
 from gradledger.static.lowering.inlining import Arguments
@@ -67,7 +67,7 @@ class GradientCalls(Stepping):
         if name in ("extend", "append", "items", "values", "named_parameters", "parameters"):
             return parameters
         of_data = ast.unparse(node.func).endswith(f".data.{name}")
-        plain = of_data or name in facts.DETACHING
+        plain = of_data or name in graphless.DETACHING
         return PLAIN if plain else Thing(reach=parameters.keys, leaf=True)
 
     def spend_by_hand(self, node: ast.AST, parameters: Parameters) -> None:

@@ -45,7 +45,7 @@ from gradledger.static.lowering.values import (
 from gradledger.static.module import ATTRIBUTES
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import Call, Program
-from gradledger.static.vocabulary import CUTS_IN_PLACE, DOES, HOOKS
+from gradledger.static.vocabulary import CUTS_IN_PLACE, DOES, HOOKS, TRAINS
 
 _NUMBER = Pattern(r"#(\d+)")
 
@@ -315,6 +315,8 @@ class Inlining(Looking):
             if function.module.says(ATTRIBUTES, function.node):
                 self.may_thaw(bound)
         self.listening = self.listening or function.module.says(HOOKS, function.node)
+        if self.evaluating and function.module.says(TRAINS, function.node):
+            self.evaluating = NO_KEYS
         values = (*bound, *arguments.values())
         made = self.computed(*values, sure=False)
         if made.plain:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from gradledger.ledger.events import UNKNOWN_WEIGHT, Weight
 from gradledger.ledger.values import replace
-from gradledger.static.lowering import facts, sizes
+from gradledger.static.lowering import facts, graphless, sizes
 from gradledger.static.lowering.callees import cuts
 from gradledger.static.lowering.effects import Reads
 from gradledger.static.lowering.inlining import Arguments
@@ -136,7 +136,7 @@ class OutsideCalls(TensorCalls):
         if _requires_grad(arguments) or name == "Parameter":
             trained = arguments.get(1, "requires_grad") in (None, Constant.of(True))
             return Thing(leaf=True, built=dotted if trained else "")
-        if torch and (name in FROM_DATA or name in facts.DETACHING or name.endswith("_like")):
+        if torch and (name in FROM_DATA or name in graphless.DETACHING or name.endswith("_like")):
             return PLAIN
         if name == "functional_call":  # with other parameters than its own, as a rule
             made = self.computed(*arguments.values(), sure=False)
@@ -353,4 +353,4 @@ def _requires_grad(arguments: Arguments) -> bool:
 
 def _detaches(function: External) -> bool:
     """`torch.Tensor.detach`, given to somebody who calls it."""
-    return ".Tensor." in function.dotted and facts.last(function.dotted) in facts.DETACHING
+    return ".Tensor." in function.dotted and facts.last(function.dotted) in graphless.DETACHING

@@ -49,6 +49,8 @@ class State(Effort):
         """What is frozen where a condition has this answer, and was not before."""
         self.frozen_apart: tuple[frozenset[str], frozenset[str]] = frozenset(), frozenset()
         """What one of the two ways that have just met has frozen, and what the other has."""
+        self.evaluating: frozenset[str] = frozenset()
+        """Models that were told to evaluate, and not to train since."""
         self.grad_enabled = True
         self.averaged: dict[Place, bool] = {}
         """Where models are called outside of `no_sync`, and whether they surely have ranks."""
@@ -89,7 +91,9 @@ class State(Effort):
         self.rest_at = ("", 0)
         """The scope, and the loops around, in which a loop with windows has just ended."""
         self.each_once: set[str] = set()
-        """Counters of loops that go once through a collection of optimizers, which are as one."""
+        """Names that are another one of a collection of optimizers, or its key, in each round."""
+        self.picked: dict[str, str] = {}
+        """Of collections of optimizers, which are as one: the key by which one was first taken."""
         self.doubted: set[str] = set()
         """Rules that something in the code may speak against, in ways that are not followed."""
         self.listening = False
@@ -210,21 +214,25 @@ class State(Effort):
         """Two ways to go on from here, as blocks; afterwards, names are what they are on both."""
         self.count_comparison()
         before, frozen, parted = dict(self.store), self.frozen, self.frozen_if
+        evaluating = self.evaluating
         then = self.block(one)
         after_then, frozen_then, parted_then = self.store, self.frozen, self.frozen_if
         self.store, self.frozen, self.frozen_if = before, frozen, parted
+        evaluating_then, self.evaluating = self.evaluating, evaluating
         orelse = self.block(other)
         self.frozen_apart = frozenset(), frozenset()
         if _leaves(then):
             return then, orelse
         if _leaves(orelse):
             self.store, self.frozen, self.frozen_if = after_then, frozen_then, parted_then
+            self.evaluating = evaluating_then
             return then, orelse
         self.store = joined(after_then, self.store)
         self._note_joined_optimizers()
         self.frozen_apart = frozen_then - self.frozen, self.frozen - frozen_then
         self.frozen = self.frozen & frozen_then
         self.frozen_if = self.frozen_if & parted_then
+        self.evaluating &= evaluating_then
         return then, orelse
 
     def _note_joined_optimizers(self) -> None:

@@ -134,13 +134,15 @@ class Targets(Conditions):
 
     def _assign_item(self, target: ast.Subscript, value: Known) -> None:
         base, index = self.eval(target.value), self.eval(target.slice)
+        shown = ast.unparse(target)
+        if isinstance(index, Constant):  # whatever the code calls the key
+            shown = f"{ast.unparse(target.value)}[{index.value!r}]"
         if isinstance(base, Thing) and base.key:
             which = repr(index.value) if isinstance(index, Constant) else "*"
-            full = f"{base.key}[{which}]"
-            self._assign_name(target, full, value, ast.unparse(target))
+            self._assign_name(target, f"{base.key}[{which}]", value, shown)
         elif isinstance(base, Items) and isinstance(index, Constant):
             if isinstance(value, Optimizer) and not value.name:
-                value = self._register(replace(value, name=ast.unparse(target)))
+                value = self._register(replace(value, name=shown))
             pairs = dict(zip(base.names, base.values, strict=False)) if base.names else {}
             if base.names or not base.values:
                 pairs[index.value] = value
