@@ -85,3 +85,25 @@ fit(model, torch.optim.SGD(model.parameters(), lr=0.1))
 """
     found = {rule for rule, _ in shown(check(program))}
     assert found == ({"GL101"} if clear == "pass" else set())
+
+
+def test_a_function_without_arguments_may_give_several_things_of_a_net_around_it() -> None:
+    program = """\
+import torch
+from elsewhere import Task, autocast
+
+def train(optimizer, loader, task=None):
+    for x in loader:
+        def forward():
+            with autocast():
+                out = task(x)
+            return out.mean(), out
+        with task.no_sync():
+            loss, out = forward()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+train(make(), data, task=Task())
+"""
+    assert not [unknown for unknown in check(program).unknown if "bug" in unknown.why]

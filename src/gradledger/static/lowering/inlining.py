@@ -327,9 +327,8 @@ class Inlining(Looking):
                 surely = NO_KEYS
             elif self.gives_several(function):
                 # Which of them is made of which argument, nobody knows: data is an argument, too.
-                surely = frozenset.intersection(
-                    *(reach_of(v) for v in values if isinstance(v, Thing) or reach_of(v))
-                )
+                given = (reach_of(v) for v in values if isinstance(v, Thing) or reach_of(v))
+                surely = made.reach.intersection(*given)
             made = replace(made, reach=surely, maybe=made.maybe | (made.reach - surely))
 
         def follow() -> Known:

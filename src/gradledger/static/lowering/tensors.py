@@ -230,7 +230,8 @@ class TensorCalls(GradientCalls):
         if forward is not None and self._gives_numbers(thing, forward, arguments, node):
             return PLAIN
         if made.reach and forward is not None and self.gives_several(forward):
-            surely = frozenset.intersection(*filter(None, map(reach_of, arguments.values())))
+            given = filter(None, map(reach_of, arguments.values()))
+            surely = made.reach.intersection(*given)
             made = replace(made, reach=surely, maybe=made.maybe | (made.reach - surely))
         if not made.plain:
             made = self._with_own(made, thing, arguments)
