@@ -161,10 +161,29 @@ class Assignments(ByHand):
             return
         made = self.combined(before, value, operator, node)
         if isinstance(made, Thing) and not made.plain and isinstance(value, Thing):
-            made = self._summed(made, before, value, node)
+            made = self._summed(made, value, node)
         self.assign(node.target, made)
+        if isinstance(node.target, ast.Subscript) and isinstance(made, Thing) and made.kept:
+            self._hold(node.target, made)
 
-    def _summed(self, made: Thing, before: Known, value: Thing, node: ast.AugAssign) -> Thing:
+    def _hold(self, item: ast.Subscript, value: Thing) -> None:
+        """`totals[k] += loss`: what has the item has its graph, and lets go of it as a whole."""
+        holder = item.value
+        while isinstance(holder, ast.Subscript):
+            holder = holder.value
+        held, index = self.eval(holder), self.eval(item.slice)
+        match held, index:
+            case Thing(plain=True), _:
+                self.rebind(holder, self.computed(held, value, sure=False))
+            case Thing(), _:
+                self.rebind(holder, replace(held, kept=held.kept | value.kept))
+            case Items(names=()), Constant(int(place)) if holder is item.value:
+                values = list(held.values)
+                if -len(values) <= place < len(values):
+                    values[place] = value
+                    self.rebind(holder, Items(tuple(values)))
+
+    def _summed(self, made: Thing, value: Thing, node: ast.AugAssign) -> Thing:
         """`total += loss`: the sum holds the graphs of all iterations."""
         if not self.loops or not value.sure or value.plain or operator_of(node) != "+":
             return made

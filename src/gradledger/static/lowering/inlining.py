@@ -130,7 +130,7 @@ class Inlining(Looking):
         nets: dict[ast.expr, Known] = {}
         asked = self.asked_for_parameters(function)
         for name, spelled in handed(function, node) if asked else ():
-            key = self._key_of(spelled) if name in asked else ""
+            key = self.key_of(spelled) if name in asked else ""
             given = self.store.get(key)
             if isinstance(given, Thing) and _may_be_a_net(given):
                 nets[spelled] = Thing(key)
@@ -139,17 +139,6 @@ class Inlining(Looking):
         return Arguments(
             tuple(map(nets.get, node.args, arguments.positional)), arguments.named | named
         )
-
-    def _key_of(self, spelled: ast.expr) -> str:
-        """Where that which is spelled like this is kept; empty where nobody knows."""
-        match spelled:
-            case ast.Name(id=name):
-                return self.where(name)
-            case ast.Attribute(value=base, attr=name):
-                owner = self.eval(base)
-                return f"{owner.key}.{name}" if isinstance(owner, Thing) and owner.key else ""
-            case _:
-                return ""
 
     def _attaches(self, function: FunctionDef) -> bool:
         """Does it give new parts to an object, by itself or by what it calls?"""

@@ -7,7 +7,6 @@ from gradledger.ledger.values import replace
 from gradledger.static.lowering.values import (
     NO_PLACES,
     NONE,
-    UNKNOWN,
     Constant,
     Count,
     External,
@@ -18,6 +17,7 @@ from gradledger.static.lowering.values import (
     Scaler,
     Scheduler,
     Thing,
+    kept_in,
     reach_of,
 )
 
@@ -81,8 +81,7 @@ def join(one: Known, other: Known) -> Known:
         case (Constant() | Count(), Thing()):
             return replace(other, weight=UNKNOWN_WEIGHT, plain=other.plain)
         case _:
-            reach = reach_of(one) | reach_of(other)
-            return Thing(reach=reach) if reach else UNKNOWN
+            return Thing(reach=reach_of(one) | reach_of(other), kept=kept_in(one) | kept_in(other))
 
 
 def _home(made: External) -> str:
