@@ -65,4 +65,188 @@ TWINS = {
             criterion(out, dataset.y).backward()
             optimizer.step()
         """,
+    "an evaluation records no graphs": """
+        for epoch in range(epochs):
+            for x, y in loader:
+                optimizer.zero_grad()
+                loss = criterion(model(x), y)
+                loss.backward()
+                optimizer.step()
+            total = 0
+            with torch.no_grad():  # right only
+                for x, y in held_out:  # right only
+                    total += criterion(model(x), y)  # right only
+            for x, y in held_out:  # wrong only
+                total += criterion(model(x), y)  # wrong only, GL701
+            print(f"{epoch}: {total / len(held_out):.3f}")
+        """,
+    "an evaluation by a function of its own": """
+        @torch.no_grad()  # right only
+        def evaluate(net, data):
+            total = 0
+            for x, y in data:
+                found = criterion(net(x), y)
+                total += found  # GL701
+            return total / len(data)
+
+        best = None
+        for epoch in range(epochs):
+            for x, y in loader:
+                optimizer.zero_grad()
+                loss = criterion(model(x), y)
+                loss.backward()
+                optimizer.step()
+            error = evaluate(model, held_out)
+            if best is None or error < best:
+                best = error
+                print(error.item())
+        """,
+    "the sum of an evaluation is walked": """
+        for epoch in range(epochs):
+            for x, y in loader:
+                optimizer.zero_grad()
+                loss = criterion(model(x), y)
+                loss.backward()
+                optimizer.step()
+            total = 0
+            for x, y in held_out:
+                total += criterion(model(x), y)  # GL701
+            optimizer.zero_grad()  # right only
+            (total / len(held_out)).backward()  # right only
+            optimizer.step()  # right only
+            print(total / len(held_out))
+        """,
+    "the sum of an evaluation goes to code out of sight": """
+        from elsewhere import improve
+
+        for epoch in range(epochs):
+            for x, y in loader:
+                optimizer.zero_grad()
+                loss = criterion(model(x), y)
+                loss.backward()
+                optimizer.step()
+            total = 0
+            for x, y in held_out:
+                total += criterion(model(x), y)  # GL701
+            improve(total)  # right only
+            print(total)  # wrong only
+        """,
+    "the sum of an evaluation is handed to a caller out of sight": """
+        def train():
+            for epoch in range(epochs):
+                for x, y in loader:
+                    optimizer.zero_grad()
+                    criterion(model(x), y).backward()
+                    optimizer.step()
+            total = 0
+            for x, y in held_out:
+                total += criterion(model(x), y)  # GL701
+            return total  # right only
+            return total.item()  # wrong only
+        """,
+    "a manager may switch the recording of graphs off": """
+        from elsewhere import evaluating
+
+        for epoch in range(epochs):
+            for x, y in loader:
+                optimizer.zero_grad()
+                loss = criterion(model(x), y)
+                loss.backward()
+                optimizer.step()
+            total = 0
+            with evaluating(model):  # right only
+                for x, y in held_out:  # right only
+                    total += criterion(model(x), y)  # right only
+            for x, y in held_out:  # wrong only
+                total += criterion(model(x), y)  # wrong only, GL701
+            print(total)
+        """,
+    "a switch for the recording of graphs": """
+        def run(data, learns):
+            total = 0
+            torch.set_grad_enabled(learns)  # right only
+            for x, y in data:
+                loss = criterion(model(x), y)
+                if learns:
+                    optimizer.zero_grad()
+                    loss.backward()
+                    optimizer.step()
+                    loss = loss.detach()
+                total += loss  # right only
+            return total
+
+        for epoch in range(epochs):
+            run(loader, True)
+            run(held_out, False)  # right only
+            total = 0  # wrong only
+            for x, y in held_out:  # wrong only
+                total += criterion(model(x), y)  # wrong only, GL701
+            print(total)  # wrong only
+        """,
+    "a net that is frozen records nothing": """
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            optimizer.step()
+        for p in model.parameters():  # right only
+            p.requires_grad = False  # right only
+        total = 0
+        for x, y in held_out:
+            total += criterion(model(x), y)  # GL701
+        print(total)
+        """,
+    "a net may give numbers while it is evaluated": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = nn.Linear(8, 3)
+
+            def forward(self, x):
+                out = self.line(x)
+                return out if self.training else out.detach()  # right only
+                return out  # wrong only
+
+        net = Net()
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        for x, y in loader:
+            one.zero_grad()
+            criterion(net(x), y).backward()
+            one.step()
+        net.eval()
+        total = 0
+        for x, y in held_out:
+            total += criterion(net(x), y)  # GL701
+        print(total)
+        """,
+    "what a metric from elsewhere gives may be a number": """
+        from elsewhere import error_rate
+
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+        total = 0
+        for x, y in held_out:
+            loss = error_rate(model(x), y)  # right only
+            loss = criterion(model(x), y)  # wrong only
+            total += loss  # GL701
+        print(total)
+        """,
+    "the terms of one loss are no sum over data": """
+        heads = nn.ModuleList([nn.Linear(3, 3), nn.Linear(3, 3)])
+        for x, y in loader:
+            optimizer.zero_grad()
+            out = model(x)
+            criterion(out, y).backward()
+            optimizer.step()
+            shown = 0
+            for target in y.unbind():  # right only
+                shown += F.mse_loss(model(x), target)  # right only
+            print(shown)
+        shown = 0  # wrong only
+        for x, y in held_out:  # wrong only
+            shown += F.mse_loss(model(x), y)  # wrong only, GL701
+        print(shown)  # wrong only
+        """,
 }

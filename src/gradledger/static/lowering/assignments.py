@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 
-from gradledger.ledger.events import Keep
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts
 from gradledger.static.lowering.by_hand import ByHand
@@ -191,8 +190,7 @@ class Assignments(ByHand):
             return made
         if self.is_of_this_batch(node.target):
             return made
-        at = self.at(node)
-        self.emit(Keep(at, "loss"))
+        at = self.keep_loss(value, node)
         return replace(made, kept=made.kept | {at}, sure=True)
 
     def may_be_a_number(self, value: ast.expr) -> bool:

@@ -124,6 +124,7 @@ def _things(one: Thing, other: Thing) -> Thing:
         sure=one.sure and other.sure,
         depth=min(one.depth, other.depth),
         passes=one.passes | other.passes if one.passes and other.passes else NO_PLACES,
+        by_name=one.by_name or other.by_name,
         optional=one.optional or other.optional,
         cls=one.cls if one.cls == other.cls else None,
         built=one.built if one.built == other.built else "",

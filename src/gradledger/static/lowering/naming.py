@@ -44,6 +44,7 @@ class Naming(State):
             case Items():
                 value = self._named_items(value, shown)
         self.store[full] = value
+        self.note_holder(value, shown, self.scope)
         if self.loops:
             at = self.at(node)
             for loop in self.loops:

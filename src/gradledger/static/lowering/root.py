@@ -9,7 +9,7 @@ from functools import cache
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import Value
 from gradledger.static.lowering.frameworks import Frameworks
-from gradledger.static.lowering.values import Optimizer, Thing, within
+from gradledger.static.lowering.values import Optimizer, Places, Thing, within
 from gradledger.static.module import Module
 from gradledger.static.program import Program
 
@@ -46,6 +46,8 @@ class Root(Value):
     """Nets of several optimizers that are made in sight, hold no other, and go to nobody else."""
     module: Module | None = None
     """The file that it stands in."""
+    only_shown: Places = frozenset()
+    """Sums of losses whose graphs are surely recorded, and surely never walked."""
 
     @property
     def freezes(self) -> bool:
@@ -72,8 +74,17 @@ def root_of(walk: Frameworks, what: str, node: ast.AST, program: Program | None,
         frozenset(walk.doubted),
         apart=_apart(walk, contents),
         module=module,
+        only_shown=_only_shown(walk, program),
         freezing=bool if _known_frozen(walk) else _freezing(module, node, walk.inlined),
     )
+
+
+def _only_shown(walk: Frameworks, program: Program | None) -> Places:
+    if program is None or not walk.recorded:
+        return frozenset()
+    from gradledger.static.lowering.only_shown import only_shown
+
+    return only_shown(walk, program)
 
 
 def _contents(walk: Frameworks) -> dict[str, frozenset[str]]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from gradledger.ledger.places import Place
 from gradledger.static.lowering.values import Known
 from gradledger.static.module import Module
+from gradledger.static.patterns import Pattern
 
 
 class Scope:
@@ -44,12 +46,16 @@ class Scope:
         self.cls: object = None
 
 
+DATA = Pattern(r"load|data|iter|batch|val|test|dev|held|dl\b", re.IGNORECASE)
+"""Names of data that is gone through batch by batch."""
+
+
 class LoopState:
     """A loop that is being walked."""
 
     __slots__ = (
         *("assigned", "born", "first", "id", "last", "length", "of_data", "read"),
-        *("set_back", "windows"),
+        *("set_back", "source", "windows"),
     )
 
     def __init__(self, id: str) -> None:
@@ -68,5 +74,15 @@ class LoopState:
         self.first: str | None = None
         self.of_data = False
         """It goes through data, as it comes, and not through numbers."""
+        self.source: ast.expr | None = None
+        """What it goes through."""
         self.length = ""
         """How it is spelled how often the loop goes round."""
+
+    def is_of_all_data(self, around: list[LoopState]) -> bool:
+        """Does it go through a data set, and not through parts of what another loop draws?"""
+        if not self.of_data or self.source is None:
+            return False
+        names = {node.id for node in ast.walk(self.source) if isinstance(node, ast.Name)}
+        given = {full.rpartition(":")[2] for loop in around for full in loop.assigned}
+        return not names & given and bool(DATA.search(ast.unparse(self.source)))
