@@ -67,7 +67,7 @@ def root_of(walk: Frameworks, what: str, node: ast.AST, program: Program | None,
         walk.condition_names,
         tuple(walk.unknown),
         why,
-        frozenset(key for key in walk.made if _only_called(walk, key)) | _left_out(walk),
+        _strays(walk),
         contents,
         frozenset(walk.uncounted),
         frozenset(walk.deferred),
@@ -77,6 +77,16 @@ def root_of(walk: Frameworks, what: str, node: ast.AST, program: Program | None,
         only_shown=_only_shown(walk, program),
         freezing=bool if _known_frozen(walk) else _freezing(module, node, walk.inlined),
     )
+
+
+def _strays(walk: Frameworks) -> frozenset[str]:
+    """Models that are called, and that no optimizer has."""
+    called = frozenset(key for key in walk.made if _only_called(walk, key))
+    if not walk.optimizers:
+        return called
+    from gradledger.static.lowering.untrained import held_untrained
+
+    return called | _left_out(walk) | frozenset(held_untrained(walk))
 
 
 def _only_shown(walk: Frameworks, program: Program | None) -> Places:

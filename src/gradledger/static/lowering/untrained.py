@@ -1,0 +1,107 @@
+"""Nets that an object holds, and that nobody trains.
+
+Told only where all that the code in sight does with such a net is to make it, to call it, and to
+write the data of another one into it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradledger.static.lowering.facts import has_parameters
+from gradledger.static.lowering.strays import MOVES, followers, makes_a_net
+from gradledger.static.lowering.values import ClassDef, Thing
+from gradledger.static.patterns import Pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gradledger.static.lowering.frameworks import Frameworks
+    from gradledger.static.module import Module
+
+OTHER_WAYS = Pattern(r"requires_grad|[gs]etattr|__dict__|\bvars\(|\.apply\(|\.modules\(|freeze")
+"""Words of code that may freeze a net, or find it by another way than by its name."""
+
+HAS_NO_GRADIENTS = Pattern(r"no_grad|inference_mode|detach|\.data\b|\.item\(|Parameter\(")
+"""Words of nets that may leave parameters of theirs without gradients."""
+
+LOOKS = frozenset({*MOVES, "eval", "state_dict", "load_state_dict"})
+"""Methods of a net that neither train nor freeze it."""
+
+
+def held_untrained(walk: Frameworks) -> Iterator[str]:
+    """The keys of nets in attributes of objects, with which nothing is done that trains them."""
+    modules = {scope.module for scope in walk.scopes.values()}
+    if any(module.says_anywhere(OTHER_WAYS) for module in modules):
+        return
+    for name, net in walk.store.items():
+        owner, dot, attribute = name.rpartition(".")
+        holder = walk.store.get(owner) if dot else None
+        if not isinstance(net, Thing) or not isinstance(holder, Thing) or holder.cls is None:
+            continue
+        # What is held by something that comes from out of sight, others may have hold of.
+        made_here = "#" in owner and holder.key == owner and not holder.cls.node.bases
+        if not made_here or net.plain or not net.key or not _is_net(walk, net):
+            continue
+        others = (module for module in modules if module is not holder.cls.module)
+        if any(f".{attribute}" in module.source for module in others):
+            continue
+        if _is_only_called(holder.cls.module, attribute):
+            yield net.key
+
+
+def _is_net(walk: Frameworks, net: Thing) -> bool:
+    """Has it surely parameters, all of which get gradients when it is called?"""
+    if net.cls is None:
+        return has_parameters(net.built)
+    is_module = walk.bases_outside(net.cls) == ["torch.nn.Module"]
+    return is_module and len(walk.lineage(net.cls)) == 1 and _calls_a_layer(net.cls)
+
+
+def _calls_a_layer(cls: ClassDef) -> bool:
+    """Does its forward call a layer that it makes, and nothing say that this has no gradients?"""
+    methods = cls.module.methods(cls.node)
+    init, forward = methods.get("__init__"), methods.get("forward")
+    if init is None or forward is None or cls.module.says(HAS_NO_GRADIENTS, cls.node):
+        return False
+    layers = {
+        target.attr
+        for node in ast.walk(init)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        if has_parameters(ast.unparse(node.value.func).replace("nn.", "torch.nn.", 1))
+        for target in node.targets
+        if isinstance(target, ast.Attribute)
+    }
+    called = {
+        node.func.attr
+        for node in ast.walk(forward)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    }
+    return not layers.isdisjoint(called)
+
+
+def _is_only_called(module: Module, attribute: str) -> bool:
+    """Is what the attribute names in this file made once, called, looked at, and no more?"""
+    parents = {
+        child: node for node in ast.walk(module.tree) for child in ast.iter_child_nodes(node)
+    }
+    made = 0
+    asked = False
+    for node in ast.walk(module.tree):
+        if not isinstance(node, ast.Attribute) or node.attr != attribute:
+            continue
+        if not (isinstance(node.value, ast.Name) and node.value.id == "self"):
+            return False
+        match parents[node]:
+            case ast.Assign(targets=[target], value=value) if target is node:
+                made += makes_a_net(value)
+            case ast.Call(func=func) if func is node:
+                pass
+            case ast.Attribute(attr=name) as method if name in LOOKS:
+                if not isinstance(parents[method], ast.Call):
+                    return False
+            case ast.Attribute(attr="parameters"):
+                asked = True
+            case _:
+                return False
+    return made == 1 and (not asked or f"self.{attribute}" in followers(module.tree))
