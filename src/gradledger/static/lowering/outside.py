@@ -144,8 +144,8 @@ class OutsideCalls(TensorCalls):
             return replace(made, reach=NO_KEYS, maybe=made.maybe | made.reach)
         if name in ("deepcopy", "copy") and isinstance(first := arguments.get(0, ""), Thing):
             frozen = any(within(first.key, key) for key in self.frozen)
-            made = "" if frozen else first.built
-            return Thing(plain=first.plain, cls=first.cls, built=made or dotted)
+            built = dotted if frozen else first.built or dotted
+            return Thing(plain=first.plain, cls=first.cls, built=built)
         if torch and name in sizes.CREATORS:
             return Thing(plain=True, shape=sizes.created(name, arguments))
         if name in sizes.DATASETS:
