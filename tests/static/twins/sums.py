@@ -249,4 +249,78 @@ TWINS = {
             shown += F.mse_loss(model(x), y)  # wrong only, GL701
         print(shown)  # wrong only
         """,
+    "a running mean of numbers": """
+        mean = 0
+        for i, (x, y) in enumerate(loader):
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+            mean = 0.99 * mean + 0.01 * loss.item()  # right only
+            mean = 0.99 * mean + 0.01 * loss  # wrong only, GL701
+        """,
+    "a running mean over all batches so far": """
+        mean = 0
+        for i, (x, y) in enumerate(loader):
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+            mean = loss.detach() / (i + 1) + mean * i / (i + 1)  # right only
+            mean = loss / (i + 1) + mean * i / (i + 1)  # wrong only, GL701
+        """,
+    "a running mean that begins with the first loss": """
+        mean = None
+        for i, (x, y) in enumerate(loader):
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+            mean = loss.item() if mean is None else 0.9 * mean + loss.item()  # right only
+            mean = loss if mean is None else 0.9 * mean + loss  # wrong only, GL701
+        """,
+    "a running mean next to a count": """
+        mean, n = 0, 0
+        for i, (x, y) in enumerate(loader):
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+            mean, n = mean * 0.9 + float(loss), n + 1  # right only
+            mean, n = mean * 0.9 + loss, n + 1  # wrong only, GL701
+        """,
+    "a running mean without a graph": """
+        mean = torch.zeros(())
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+            with torch.no_grad():  # right only
+                mean = 0.9 * mean + 0.1 * loss  # right only
+            mean = 0.9 * mean + 0.1 * loss  # wrong only, GL701
+        """,
+    "a mean of each batch is let go with it": """
+        mean = 0  # wrong only
+        for x, y in loader:
+            mean = 0  # right only
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+            mean = 0.5 * mean + 0.5 * loss  # GL701
+            print(mean)
+        """,
+    "a smoothed loss is what is walked": """
+        smooth = 0
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            smooth = 0.9 * smooth + loss  # GL701
+            smooth.backward()  # right only
+            loss.backward()  # wrong only
+            optimizer.step()
+            smooth = smooth.detach()  # right only
+            print(smooth)
+        """,
 }
