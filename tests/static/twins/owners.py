@@ -489,4 +489,74 @@ TWINS = {
 
         Trainer().fit()
         """,
+    "a method writes over the net that gives a goal": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = nn.Linear(8, 3)
+
+            def forward(self, x):
+                return self.line(x)
+
+            def reset_parameters(self):
+                self.line.weight.data.uniform_(-0.1, 0.1)
+
+        class Agent:
+            def __init__(self):
+                self.net = Net()
+                self.slow = Net()
+                self.slow.load_state_dict(self.net.state_dict())
+                self.one = torch.optim.SGD(self.net.parameters(), lr=0.1)  # GL601
+
+            def learn(self, x, later):
+                goal = 0.9 * self.slow(later)
+                goal = goal.detach()  # right only
+                self.one.zero_grad()
+                (self.net(x) - goal).square().mean().backward()
+                self.one.step()
+                self.follow(self.net, self.slow, 0.1)
+
+            def follow(self, net, slow, rate):
+                for old, new in zip(slow.parameters(), net.parameters()):
+                    old.data.copy_(rate * new.data + (1 - rate) * old.data)
+
+        agent = Agent()
+        for x, later in loader:
+            agent.learn(x, later)
+        """,
+    "a method may do more to the net that gives a goal": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = nn.Linear(8, 3)
+
+            def forward(self, x):
+                return self.line(x)
+
+            def reset_parameters(self):
+                self.line.weight.data.uniform_(-0.1, 0.1)
+
+        class Agent:
+            def __init__(self):
+                self.net = Net()
+                self.slow = Net()
+                self.slow.load_state_dict(self.net.state_dict())
+                self.one = torch.optim.SGD(self.net.parameters(), lr=0.1)  # GL601
+
+            def learn(self, x, later):
+                goal = 0.9 * self.slow(later)
+                self.one.zero_grad()
+                (self.net(x) - goal).square().mean().backward()
+                self.one.step()
+                self.follow(self.net, self.slow, 0.1)
+
+            def follow(self, net, slow, rate):
+                for old, new in zip(slow.parameters(), net.parameters()):
+                    old.grad = None  # right only
+                    old.data.copy_(rate * new.data + (1 - rate) * old.data)
+
+        agent = Agent()
+        for x, later in loader:
+            agent.learn(x, later)
+        """,
 }

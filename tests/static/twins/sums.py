@@ -323,4 +323,15 @@ TWINS = {
             smooth = smooth.detach()  # right only
             print(smooth)
         """,
+    "a running mean in an item of a tuple": """
+        mean = (0.0, 0.0)
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+            loss = loss.item()  # right only
+            mean = (mean[0] * 0.99 + loss, mean[1] * 0.99 + 1.0)  # GL701
+            print(mean[0] / mean[1])
+        """,
 }

@@ -118,9 +118,10 @@ class Assignments(ByHand):
 
     def _growing(self, target: ast.expr, node: ast.expr, value: Known) -> Known:
         """`mean = 0.9 * mean + 0.1 * loss`: what is made of itself holds all graphs so far."""
-        if isinstance(node, ast.Tuple) and isinstance(target, ast.Tuple):
-            if isinstance(value, Items) and len(target.elts) == len(value.values):
-                each = map(self._growing, target.elts, node.elts, value.values)
+        if isinstance(node, ast.Tuple) and isinstance(value, Items):
+            parts = target.elts if isinstance(target, ast.Tuple) else [target] * len(node.elts)
+            if len(parts) == len(node.elts) == len(value.values):
+                each = map(self._growing, parts, node.elts, value.values)
                 return replace(value, values=tuple(each))
         elif isinstance(node, ast.IfExp):
             for way in (node.body, node.orelse):

@@ -42,7 +42,7 @@ def _handed_on(tree: ast.Module) -> Iterator[str]:
                         yield child.id
 
 
-def followers(tree: ast.Module) -> frozenset[str]:
+def followers(tree: ast.AST) -> frozenset[str]:
     """How modules are spelled whose parameters get the data of others, and nothing else.
 
     `for t, p in zip(target.parameters(), net.parameters()): t.data.copy_(p.data)` trains nothing.

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from gradledger.static.lowering.facts import has_parameters
+from gradledger.static.lowering.spelling import called_name
 from gradledger.static.lowering.strays import MOVES, followers, makes_a_net
 from gradledger.static.lowering.values import ClassDef, Thing
 from gradledger.static.patterns import Pattern
@@ -24,6 +25,9 @@ OTHER_WAYS = Pattern(r"requires_grad|[gs]etattr|__dict__|\bvars\(|\.apply\(|\.mo
 
 HAS_NO_GRADIENTS = Pattern(r"no_grad|inference_mode|detach|\.data\b|\.item\(|Parameter\(")
 """Words of nets that may leave parameters of theirs without gradients."""
+
+BEGINS = Pattern(r"init|reset")
+"""Names of methods that give a net its first weights."""
 
 LOOKS = frozenset({*MOVES, "eval", "state_dict", "load_state_dict"})
 """Methods of a net that neither train nor freeze it."""
@@ -62,7 +66,11 @@ def _calls_a_layer(cls: ClassDef) -> bool:
     """Does its forward call a layer that it makes, and nothing say that this has no gradients?"""
     methods = cls.module.methods(cls.node)
     init, forward = methods.get("__init__"), methods.get("forward")
-    if init is None or forward is None or cls.module.says(HAS_NO_GRADIENTS, cls.node):
+    if init is None or forward is None:
+        return False
+    # How its weights begin says nothing of their gradients.
+    called_later = [m for name, m in methods.items() if not BEGINS.search(name)]
+    if any(cls.module.says(HAS_NO_GRADIENTS, method) for method in called_later):
         return False
     layers = {
         target.attr
@@ -102,6 +110,26 @@ def _is_only_called(module: Module, attribute: str) -> bool:
                     return False
             case ast.Attribute(attr="parameters"):
                 asked = True
+            case ast.Call(args=given) as call if node in given:
+                if not _is_followed_in(module, call, given.index(node)):
+                    return False
             case _:
                 return False
     return made == 1 and (not asked or f"self.{attribute}" in followers(module.tree))
+
+
+def _is_followed_in(module: Module, call: ast.Call, place: int) -> bool:
+    """`self.soft_update(net, slow)`: does the function write data into what it is given there?"""
+    functions = [
+        node
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.FunctionDef) and node.name == called_name(call)
+    ]
+    if len(functions) != 1:
+        return False
+    names = [argument.arg for argument in functions[0].args.args]
+    names = names[1:] if names[:1] == ["self"] else names
+    if place >= len(names):
+        return False
+    uses = [n for n in ast.walk(functions[0]) if isinstance(n, ast.Name) and n.id == names[place]]
+    return len(uses) == 1 and names[place] in followers(functions[0])

@@ -70,9 +70,9 @@ def operator_of(node: ast.BinOp | ast.AugAssign) -> str:
 
 
 def terms_of(node: ast.expr) -> Iterator[str]:
-    """The plain names that a result of arithmetic is made of."""
+    """The names that a result of arithmetic is made of, by themselves or by an item."""
     match node:
-        case ast.Name(id=name):
+        case ast.Name(id=name) | ast.Subscript(ast.Name(id=name)):
             yield name
         case ast.BinOp() if operator_of(node) in ("+", "*", "/"):
             yield from terms_of(node.left)
