@@ -559,4 +559,48 @@ TWINS = {
         for x, later in loader:
             agent.learn(x, later)
         """,
+    "a net of a class out of sight is trained like its twin": """
+        from elsewhere import Net
+
+        class Agent:
+            def __init__(self):
+                self.net = Net(8)
+                self.slow = Net(8)
+                self.one = torch.optim.SGD(self.net.parameters(), lr=0.1)  # GL601
+
+            def learn(self, x, later):
+                goal = 0.9 * self.slow(later)
+                goal = goal.detach()  # right only
+                self.one.zero_grad()
+                F.mse_loss(self.net(x), goal).backward()
+                self.one.step()
+                self.follow(self.net, self.slow)
+
+            def follow(self, net, slow):
+                for old, new in zip(slow.parameters(), net.parameters()):
+                    old.data.copy_(0.1 * new.data + 0.9 * old.data)
+
+        agent = Agent()
+        for x, later in loader:
+            agent.learn(x, later)
+        """,
+    "a net of the project's own is trained like its twin": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = nn.Linear(8, 3)
+
+            def forward(self, x):
+                return self.line(x)
+
+        net, other = Net(), Net()
+        one = torch.optim.SGD(net.parameters(), lr=0.1)  # GL601
+        for x, later in loader:
+            one.zero_grad()
+            with torch.no_grad():  # right only
+                goal = other(later)  # right only
+            goal = other(later)  # wrong only
+            F.mse_loss(net(x), goal).backward()
+            one.step()
+        """,
 }

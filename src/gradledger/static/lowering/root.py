@@ -84,9 +84,15 @@ def _strays(walk: Frameworks) -> frozenset[str]:
     called = frozenset(key for key in walk.made if _only_called(walk, key))
     if not walk.optimizers:
         return called
-    from gradledger.static.lowering.untrained import held_untrained
+    from gradledger.static.lowering.untrained import held_untrained, is_like_an_owned
 
-    return called | _left_out(walk) | frozenset(held_untrained(walk))
+    alike = frozenset(
+        net.key
+        for name, net in walk.store.items()
+        if isinstance(net, Thing) and net.cls is not None and not net.plain
+        if is_like_an_owned(walk, net) and _only_called(walk, name)
+    )
+    return called | alike | _left_out(walk) | frozenset(held_untrained(walk))
 
 
 def _only_shown(walk: Frameworks, program: Program | None) -> Places:

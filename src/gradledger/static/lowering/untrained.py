@@ -56,21 +56,33 @@ def held_untrained(walk: Frameworks) -> Iterator[str]:
 
 def _is_net(walk: Frameworks, net: Thing) -> bool:
     """Has it surely parameters, all of which get gradients when it is called?"""
+    if is_like_an_owned(walk, net):
+        return True
     if net.cls is None:
         return has_parameters(net.built)
     is_module = walk.bases_outside(net.cls) == ["torch.nn.Module"]
     return is_module and len(walk.lineage(net.cls)) == 1 and _calls_a_layer(net.cls)
 
 
+def is_like_an_owned(walk: Frameworks, net: Thing) -> bool:
+    """Is it of the same class as a net whose parameters an optimizer has, and is trained?"""
+    if net.cls is not None and _may_cut_graphs(net.cls):
+        return False
+    owned = (walk.store.get(key) for o in walk.optimizers.values() for key in o.keys or ())
+    return any(
+        isinstance(other, Thing)
+        and other.key != net.key
+        and (other.cls, other.built) == (net.cls, net.built)
+        and (other.cls is not None or other.built)
+        for other in owned
+    )
+
+
 def _calls_a_layer(cls: ClassDef) -> bool:
     """Does its forward call a layer that it makes, and nothing say that this has no gradients?"""
     methods = cls.module.methods(cls.node)
     init, forward = methods.get("__init__"), methods.get("forward")
-    if init is None or forward is None:
-        return False
-    # How its weights begin says nothing of their gradients.
-    called_later = [m for name, m in methods.items() if not BEGINS.search(name)]
-    if any(cls.module.says(HAS_NO_GRADIENTS, method) for method in called_later):
+    if init is None or forward is None or _may_cut_graphs(cls):
         return False
     layers = {
         target.attr
@@ -86,6 +98,13 @@ def _calls_a_layer(cls: ClassDef) -> bool:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
     }
     return not layers.isdisjoint(called)
+
+
+def _may_cut_graphs(cls: ClassDef) -> bool:
+    """Do its methods say so? How its weights begin is not asked: that has no graph anyway."""
+    methods = cls.module.methods(cls.node).items()
+    later = (method for name, method in methods if not BEGINS.search(name))
+    return any(cls.module.says(HAS_NO_GRADIENTS, method) for method in later)
 
 
 def _is_only_called(module: Module, attribute: str) -> bool:
