@@ -131,7 +131,7 @@ class Rounds(Managers):
         self.loops.append(loop)
         try:
             loop.of_data = isinstance(node, ast.For) and not is_range(node.iter)
-            loop.source = node.iter if isinstance(node, ast.For) else None
+            loop.node = node if isinstance(node, ast.For) else None
 
             def write() -> None:
                 self._start_counters(node, loop)

@@ -13,6 +13,7 @@ from gradledger.static.lowering.effects import Clears, Clips, Edits, Excuses, Re
 from gradledger.static.lowering.facts import OF_ONE_COPY
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.members import named_by
+from gradledger.static.lowering.scopes import hands_on
 from gradledger.static.lowering.spelling import last_name
 from gradledger.static.lowering.stepping import Stepping
 from gradledger.static.lowering.values import (
@@ -250,14 +251,17 @@ class GradientCalls(Stepping):
         at = self.at(node)
         self.emit(Keep(at, "loss"))
         if self._is_surely_recorded(value):
-            self.recorded[at] = value
+            self.recorded[at] = value, self.scope, self.loops[-1].node
         return at
 
     def _is_surely_recorded(self, value: Thing) -> bool:
         """Are all nets that it was made by in sight, and is nothing that may switch them off?"""
-        if self.grad_in_doubt or not (value.sure and value.passes and value.reach):
+        if self.grad_in_doubt or value.by_name or not (value.sure and value.reach):
             return False
-        if value.by_name or not self.loops[-1].is_of_all_data(self.loops[:-1]):
+        loop = self.loops[-1]
+        if value.depth != len(self.loops) or not loop.is_of_all_data(self.loops[:-1]):
+            return False
+        if loop.node is None or hands_on(loop.node):
             return False
         frozen = any(within(net, key) for net in value.reach for key in self.frozen)
         return not frozen and not any(

@@ -9,17 +9,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradledger.static.lowering.blocks import events_in
+from gradledger.ledger.events import Keep
+from gradledger.ledger.places import Place
+from gradledger.static.lowering.blocks import events_in, holds, pieces
 from gradledger.static.lowering.effects import Deposits, HandsOver
 from gradledger.static.lowering.scopes import Scope
 from gradledger.static.lowering.spelling import called_name, last_name
 from gradledger.static.lowering.values import Places, Thing, within
 from gradledger.static.module import Function
+from gradledger.static.program import Loop, Program
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gradledger.static.lowering.frameworks import Frameworks
-    from gradledger.static.program import Program
 
 Holder = tuple[Scope, str]
 """A name, and the call in which it stands for what holds the graph."""
@@ -55,25 +57,30 @@ def only_shown(walk: Frameworks, program: Program) -> Places:
     walked = frozenset().union(*(d.walks for d in deposits))
     return frozenset(
         place
-        for place, graph in walk.recorded.items()
+        for place, (loss, scope, loop) in walk.recorded.items()
         if place not in walked
-        and _is_of_trained(graph, deposits)
-        and _is_only_read(walk, walk.holders.get(place, set()))
+        and _is_of_trained(loss, deposits)
+        and not _is_walked_one_by_one(place, program)
+        and _Uses(walk, walk.holders.get(place, set())).are_only_read(loss, scope, loop)
     )
 
 
 def _is_of_trained(graph: Thing, deposits: list[Deposits]) -> bool:
-    """Does it lead to nets that others train, by calls that none of these goes back through?"""
+    """Does it lead to nets that a backward trains?"""
     trained = {key for d in deposits for key in d.keys if not any(within(key, f) for f in d.frozen)}
-    of_others = all(d.passes and graph.passes.isdisjoint(d.passes) for d in deposits)
-    return of_others and not graph.reach.isdisjoint(trained)
+    return not graph.reach.isdisjoint(trained)
 
 
-def _is_only_read(walk: Frameworks, holders: set[Holder]) -> bool:
-    uses = _Uses(walk, holders)
-    return bool(holders) and all(
-        name.isidentifier() and uses.all_read(scope, name) for scope, name in holders
-    )
+def _is_walked_one_by_one(place: Place, program: Program) -> bool:
+    """Does the loop that adds up the losses go back through anything in its rounds?"""
+    around = [
+        loop
+        for loop in pieces(program)
+        if isinstance(loop, Loop)
+        and any(isinstance(e, Keep) and e.at == place for e in events_in(loop))
+    ]
+    innermost = min(around, key=lambda loop: sum(1 for _ in events_in(loop)), default=None)
+    return innermost is None or holds(innermost, Deposits)
 
 
 class _Uses:
@@ -81,12 +88,23 @@ class _Uses:
 
     def __init__(self, walk: Frameworks, holders: set[Holder]) -> None:
         self._modules = {scope.module for scope in walk.scopes.values()}
+        self._holders = holders
         self._held = {(_tree(scope), name) for scope, name in holders}
         self._callers_asked: set[str] = set()
 
-    def all_read(self, scope: Scope, name: str) -> bool:
-        """Is the name used for its value alone, wherever it stands?"""
-        tree = _tree(scope)
+    def are_only_read(self, loss: Thing, scope: Scope, loop: ast.For | None) -> bool:
+        """Is each loss in its loop, and the sum everywhere, used for its value alone?"""
+        if not self._holders or not self._all_read(loop, scope, loss.key.rpartition(":")[2]):
+            return False
+        return all(
+            name.isidentifier() and self._all_read(_tree(scope), scope, name)
+            for scope, name in self._holders
+        )
+
+    def _all_read(self, tree: ast.AST | None, scope: Scope, name: str) -> bool:
+        """Is the name used for its value alone, wherever it stands in there?"""
+        if tree is None:
+            return False
         parents = _parents(tree)
         return all(self._reads(node, parents, scope) for node in _named(tree, name))
 

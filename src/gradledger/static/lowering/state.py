@@ -96,8 +96,9 @@ class State(Effort):
         """Hooks on tensors wait for what the next backward brings them."""
         self.hooked = False
         """Hooks may spend or clear each gradient as it arrives."""
-        self.recorded: dict[Place, Thing] = {}
-        """Where losses whose graphs are surely recorded are put into sums over data."""
+        self.recorded: dict[Place, tuple[Thing, Scope, ast.For | None]] = {}
+        """Where losses whose graphs are surely recorded are put into sums over data, and in which
+        call and loop that is."""
         self.holders: dict[Place, set[tuple[Scope, str]]] = {}
         """For each such place, the names by which the sum was known, and in which calls."""
         self.unknown: list[tuple[Place, str]] = []
