@@ -17,6 +17,7 @@ from gradledger.static.lowering.scopes import Scope
 from gradledger.static.lowering.spelling import called_name, last_name
 from gradledger.static.lowering.values import Places, Thing, within
 from gradledger.static.module import Function
+from gradledger.static.patterns import Pattern
 from gradledger.static.program import Loop, Program
 
 TYPE_CHECKING = False
@@ -48,11 +49,15 @@ SHOWN_BY = frozenset(
 """Functions and methods that look at a value, and do nothing else with it."""
 
 
+SWITCHES = Pattern(r"set_grad_enabled", words=("set_grad_enabled",))
+"""Words of files in which the recording of graphs may be off from some call on."""
+
+
 def only_shown(walk: Frameworks, program: Program) -> Places:
     """The sums whose graphs are surely recorded, of nets that are trained, and never walked."""
-    effects = list(events_in(program))
-    deposits = [e for e in effects if isinstance(e, Deposits)]
-    if any(isinstance(e, HandsOver) for e in effects):
+    deposits = [e for e in events_in(program) if isinstance(e, Deposits)]
+    modules = {scope.module for scope in walk.scopes.values()}
+    if holds(program, HandsOver) or any(m.says_anywhere(SWITCHES) for m in modules):
         return frozenset()
     walked = frozenset().union(*(d.walks for d in deposits))
     return frozenset(
