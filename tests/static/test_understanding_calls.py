@@ -90,7 +90,10 @@ fit(model, torch.optim.SGD(model.parameters(), lr=0.1))
 def test_a_function_without_arguments_may_give_several_things_of_a_net_around_it() -> None:
     program = """\
 import torch
-from elsewhere import Task, autocast
+
+def main():
+    task = Task(model)
+    train(optimizer, loader, task=task)
 
 def train(optimizer, loader, task=None):
     for x in loader:
@@ -103,7 +106,5 @@ def train(optimizer, loader, task=None):
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
-
-train(make(), data, task=Task())
 """
-    assert not [unknown for unknown in check(program).unknown if "bug" in unknown.why]
+    assert not check(program).unknown

@@ -362,7 +362,7 @@ def _waiting(page: Page) -> Page:
 def _(event: Keep, page: Page) -> Page:
     if any(k.at == event.at for k in page.kept):
         return page
-    new = Kept(event.at, event.what, walked=event.walked)
+    new = Kept(event.at, event.what, walked=event.walked, unwalked=event.unwalked)
     kept = sorted((*page.kept, new), key=lambda k: k.at.sort_key)
     return replace(page, kept=tuple(kept))
 
@@ -374,8 +374,15 @@ def _(event: Release, page: Page) -> Page:
 
 @_posts(Batch)
 def _(event: Batch, page: Page) -> Page:
-    page = _waiting(page)
+    page = _outliving(_waiting(page))
     return _touch_fresh(page, lambda h: replace(h, current=False), among=event.cells)
+
+
+def _outliving(page: Page) -> Page:
+    """Other data comes, and graphs that nobody will walk are still there."""
+    if not any(k.unwalked for k in page.kept):
+        return page
+    return replace(page, kept=tuple(replace(k, outlived_batch=k.unwalked) for k in page.kept))
 
 
 @_posts(Fault)

@@ -7,18 +7,17 @@ from gradledger.ledger.values import replace
 from gradledger.static.lowering.values import (
     NO_PLACES,
     NONE,
-    UNKNOWN,
     Constant,
     Count,
     External,
     Items,
-    Keys,
     Known,
     Optimizer,
     Parameters,
     Scaler,
     Scheduler,
     Thing,
+    kept_in,
     reach_of,
     within,
 )
@@ -83,13 +82,15 @@ def join(one: Known, other: Known) -> Known:
         case (Constant() | Count(), Thing()):
             return replace(other, weight=UNKNOWN_WEIGHT, plain=other.plain)
         case _:
-            return _either(reach_of(one), reach_of(other))
+            return _either(one, other)
 
 
-def _either(one: Keys, other: Keys) -> Thing:
+def _either(one: Known, other: Known) -> Thing:
     """What reaches these on one way, and those on the other."""
-    reach = one & other if one and other else one | other
-    return Thing(reach=reach, maybe=(one | other) - reach) if one or other else UNKNOWN
+    ones, others = reach_of(one), reach_of(other)
+    reach = ones & others if ones and others else ones | others
+    maybe = (ones | others) - reach
+    return Thing(reach=reach, maybe=maybe, kept=kept_in(one) | kept_in(other))
 
 
 def _home(made: External) -> str:
@@ -135,6 +136,7 @@ def _things(one: Thing, other: Thing) -> Thing:
         sure=one.sure and other.sure,
         depth=min(one.depth, other.depth),
         passes=one.passes | other.passes if one.passes and other.passes else NO_PLACES,
+        by_name=one.by_name or other.by_name,
         optional=one.optional or other.optional,
         cls=one.cls if one.cls == other.cls else None,
         built=one.built if one.built == other.built else "",

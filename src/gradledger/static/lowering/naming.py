@@ -45,6 +45,7 @@ class Naming(Modes):
             case Items():
                 value = self._named_items(value, shown)
         self.store[full] = value
+        self.note_holder(value, shown, self.scope)
         if self.loops:
             at = self.at(node)
             for loop in self.loops:

@@ -31,6 +31,7 @@ from gradledger.static.lowering.values import (
     Thing,
     optimizers_in,
     reach_of,
+    within,
 )
 from gradledger.static.lowering.weights import MEAN, of_reduction
 from gradledger.static.patterns import Pattern
@@ -142,7 +143,9 @@ class OutsideCalls(TensorCalls):
             made = self.computed(*arguments.values(), sure=False)
             return replace(made, reach=NO_KEYS, maybe=made.maybe | made.reach)
         if name in ("deepcopy", "copy") and isinstance(first := arguments.get(0, ""), Thing):
-            return Thing(plain=first.plain, cls=first.cls, built=first.built or dotted)
+            frozen = any(within(first.key, key) for key in self.frozen)
+            built = dotted if frozen else first.built or dotted
+            return Thing(plain=first.plain, cls=first.cls, built=built)
         if torch and name in sizes.CREATORS:
             return Thing(plain=True, shape=sizes.created(name, arguments))
         if name in sizes.DATASETS:

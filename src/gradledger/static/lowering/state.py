@@ -14,7 +14,7 @@ from gradledger.static.lowering.effort import LETTERS_IN_A_STEP, Effort
 from gradledger.static.lowering.joining import joined
 from gradledger.static.lowering.roles import Uses
 from gradledger.static.lowering.scopes import LoopState, Scope
-from gradledger.static.lowering.values import Known, Optimizer, Scaler
+from gradledger.static.lowering.values import Known, Optimizer, Scaler, Thing, kept_in
 from gradledger.static.module import Module
 from gradledger.static.program import Do, Forget, Leave, Program, Sequence
 from gradledger.static.project import Project
@@ -52,6 +52,8 @@ class State(Effort):
         self.evaluating: frozenset[str] = frozenset()
         """Models that were told to evaluate, and not to train since."""
         self.grad_enabled = True
+        self.grad_in_doubt = False
+        """Something around may have switched the recording of graphs off."""
         self.averaged: dict[Place, bool] = {}
         """Where models are called outside of `no_sync`, and whether they surely have ranks."""
         self.autocast = False
@@ -100,6 +102,11 @@ class State(Effort):
         """Hooks on tensors wait for what the next backward brings them."""
         self.hooked = False
         """Hooks may spend or clear each gradient as it arrives."""
+        self.recorded: dict[Place, tuple[Thing, Scope, ast.For | None]] = {}
+        """Where losses whose graphs are surely recorded are put into sums over data, and in which
+        call and loop that is."""
+        self.holders: dict[Place, set[tuple[Scope, str]]] = {}
+        """For each such place, the names by which the sum was known, and in which calls."""
         self.unknown: list[tuple[Place, str]] = []
         self._scope_count = 0
         self.ever_frozen: frozenset[str] = frozenset()
@@ -182,6 +189,11 @@ class State(Effort):
         """One more thing happens."""
         self.count_work(1)
         self.out.append(Do(event))
+
+    def note_holder(self, value: Known, name: str, scope: Scope) -> None:
+        """By this name, too, somebody has what was kept."""
+        for place in kept_in(value) & self.recorded.keys():
+            self.holders.setdefault(place, set()).add((scope, name))
 
     def forget(self, variable: str) -> None:
         """Conditions on this variable have to be asked again."""

@@ -72,9 +72,8 @@ class Targets(Conditions):
             value = UNKNOWN  # no data, though it is made of nothing but data
         elif isinstance(value, Thing) and value.sure:
             value = self._net_or_tensor(value, short)
-        known = isinstance(value, Thing) and bool(value.reach or value.maybe)
-        if known and short in self.backwarded():
-            value = replace(value, sure=True)
+        if isinstance(value, Thing) and (value.reach or value.maybe) and short in self.backwarded():
+            value = replace(value, sure=True, by_name=value.by_name or not value.sure)
         self.bind(full, value, target, shown)
 
     def _net_or_tensor(self, value: Thing, name: str) -> Thing:
@@ -171,6 +170,7 @@ class Targets(Conditions):
 
     def rebind(self, target: ast.expr, value: Known) -> None:
         """Changes what a name stands for, without a new value being assigned."""
+        self.note_holder(value, ast.unparse(target), self.scope)
         match target:
             case ast.Name(id=name):
                 self.store[self.where(name)] = value
