@@ -168,8 +168,7 @@ def _(event: Edit, page: Page) -> Page:
 
     def change(cell: Cell) -> Cell:
         # What is written over zeros, or added to them, is a deposit too.
-        fills = event.kind == "change" and cell.zeros and not cell.holdings
-        if event.kind == "assign" or fills:
+        if event.kind == "assign" or (event.kind == "change" and cell.is_zeros):
             return replace(cell, holdings=(by_hand,), zeros=False, deposited=True, cleared_at=None)
         alone = not cell.fresh
         return cell.mapped((edited(h, alone) for h in cell.holdings), page.counting)
