@@ -114,7 +114,7 @@ other_events = st.one_of(
     st.builds(Schedule, places, st.just("scheduler"), optimizers),
     st.builds(Sync, places, some_cells),
     st.builds(Skipped, places, optimizers, st.just("scaler")),
-    st.builds(Keep, places, what=st.sampled_from(["loss", "state"])),
+    st.builds(Keep, places, what=st.sampled_from(["loss", "state"]), unwalked=st.booleans()),
     st.builds(Release, places, kept=places),
     st.builds(Walk, places, walks=st.frozensets(places, max_size=2)),
     st.builds(Batch, places),

@@ -32,6 +32,8 @@ class Reference:
     """Every deposit by itself."""
 
     held: defaultdict[str, list[Entry]] = field(default_factory=lambda: defaultdict(list))
+    zeros: set[str] = field(default_factory=set)
+    """Cells that were cleared, and not to None."""
     made: int = 0
     spent_first: int = 0
     spent_again: int = 0
@@ -42,16 +44,9 @@ class Reference:
             case Backward():
                 for cell in event.cells:
                     self.deposit(cell)
-            case Edit(kind="assign"):
-                for cell in event.cells:
-                    self.end(cell)
-                    self.deposit(cell)
             case Edit():
                 for cell in event.cells:
-                    for i, entry in enumerate(self.held[cell]):
-                        if entry.spends:
-                            self.held[cell][i] = Entry()
-                            self.made += 1
+                    self.edit(cell, event.kind)
             case Step():
                 cells = event.cells if event.cells is not None else OWNED[event.optimizer]
                 for cell in cells:
@@ -61,7 +56,21 @@ class Reference:
                         entry.spends += 1
             case Clear():
                 for cell in event.cells:
+                    there = self.held[cell] or cell in self.zeros
                     self.end(cell)
+                    self.zeros -= {cell}
+                    self.zeros |= {cell} if there and not event.to_none else set()
+
+    def edit(self, cell: str, kind: str) -> None:
+        """Writes over all there is, or into zeros, or takes what was spent up again."""
+        held = self.held[cell]
+        if kind == "assign" or (kind == "change" and cell in self.zeros and not held):
+            self.end(cell)
+            self.zeros -= {cell}
+            self.deposit(cell)
+        elif all(entry.spends for entry in held):
+            self.held[cell] = [Entry() for _ in held]
+            self.made += len(held)
 
     def deposit(self, cell: str) -> None:
         self.held[cell].append(Entry())

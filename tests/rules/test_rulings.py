@@ -755,6 +755,14 @@ def test_a_running_sum_of_losses_is_found_once_it_outlives_a_step() -> None:
     assert found(ONE, [*train, keep, Release(at(8), at(7))] * 3) == set()
 
 
+def test_a_sum_that_nothing_will_walk_is_found_once_it_outlives_its_data() -> None:
+    draw, keep = Batch(at(6)), Keep(at(7), "loss", unwalked=True)
+    assert found(ONE, [draw, keep] * 2) == {"GL701:7"}
+    assert found(ONE, [draw, keep, keep]) == set()
+    assert found(ONE, [draw, keep, Release(at(8), at(7))] * 3) == set()
+    assert found(ONE, [draw, Keep(at(7), "loss")] * 3, Backward(at(9), W), SPEND) == set()
+
+
 def test_a_state_that_outlives_a_step_and_is_not_walked_breaks_no_law() -> None:
     keep, train = Keep(at(7), "state"), [Backward(at(4), W), *SPEND]
     assert found(ONE, [*train, keep] * 3) == set()

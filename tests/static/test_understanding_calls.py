@@ -85,3 +85,26 @@ fit(model, torch.optim.SGD(model.parameters(), lr=0.1))
 """
     found = {rule for rule, _ in shown(check(program))}
     assert found == ({"GL101"} if clear == "pass" else set())
+
+
+def test_a_function_without_arguments_may_give_several_things_of_a_net_around_it() -> None:
+    program = """\
+import torch
+
+def main():
+    task = Task(model)
+    train(optimizer, loader, task=task)
+
+def train(optimizer, loader, task=None):
+    for x in loader:
+        def forward():
+            with autocast():
+                out = task(x)
+            return out.mean(), out
+        with task.no_sync():
+            loss, out = forward()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+    assert not check(program).unknown

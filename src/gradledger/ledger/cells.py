@@ -208,6 +208,11 @@ class Cell(Value):
         return not self.holdings and not self.zeros
 
     @property
+    def is_zeros(self) -> bool:
+        """Cleared, and nothing was put into it since: what is written there is a deposit."""
+        return self.zeros and not self.holdings
+
+    @property
     def accumulation(self) -> Accumulation | None:
         """The fresh deposits, if they are an accumulation: all from one call site, none by hand."""
         fresh = self.fresh

@@ -215,6 +215,8 @@ class Keep(Event):
     what: Literal["loss", "state"]
     walked: bool = False
     """An earlier backward has walked it already."""
+    unwalked: bool = False
+    """No backward will ever walk it: it is there for its value alone."""
 
 
 class Release(Event):

@@ -69,6 +69,10 @@ class Kept(Value):
     what: Literal["loss", "state"]
     outlived_step: bool = False
     walked: bool = False
+    unwalked: bool = False
+    """No backward will ever walk it."""
+    outlived_batch: bool = False
+    """Other data has come since, and nothing will walk it any more."""
 
 
 class Page(Value):

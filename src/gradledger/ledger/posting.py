@@ -168,8 +168,7 @@ def _(event: Edit, page: Page) -> Page:
 
     def change(cell: Cell) -> Cell:
         # What is written over zeros, or added to them, is a deposit too.
-        fills = event.kind == "change" and cell.zeros and not cell.holdings
-        if event.kind == "assign" or fills:
+        if event.kind == "assign" or (event.kind == "change" and cell.is_zeros):
             return replace(cell, holdings=(by_hand,), zeros=False, deposited=True, cleared_at=None)
         alone = not cell.fresh
         return cell.mapped((edited(h, alone) for h in cell.holdings), page.counting)
@@ -362,7 +361,7 @@ def _waiting(page: Page) -> Page:
 def _(event: Keep, page: Page) -> Page:
     if any(k.at == event.at for k in page.kept):
         return page
-    new = Kept(event.at, event.what, walked=event.walked)
+    new = Kept(event.at, event.what, walked=event.walked, unwalked=event.unwalked)
     kept = sorted((*page.kept, new), key=lambda k: k.at.sort_key)
     return replace(page, kept=tuple(kept))
 
@@ -374,8 +373,15 @@ def _(event: Release, page: Page) -> Page:
 
 @_posts(Batch)
 def _(event: Batch, page: Page) -> Page:
-    page = _waiting(page)
+    page = _outliving(_waiting(page))
     return _touch_fresh(page, lambda h: replace(h, current=False), among=event.cells)
+
+
+def _outliving(page: Page) -> Page:
+    """Other data comes, and graphs that nobody will walk are still there."""
+    if not any(k.unwalked for k in page.kept):
+        return page
+    return replace(page, kept=tuple(replace(k, outlived_batch=k.unwalked) for k in page.kept))
 
 
 @_posts(Fault)

@@ -48,11 +48,17 @@ def entries_of(event: Event, page: Page) -> Tally:
         case Edit(kind="assign"):
             return _ended(event, page)._replace(entries=len(event.cells))
         case Edit():
-            # Spent gradients that are worked on by hand are deposits by hand from then on.
-            again = sum(_count(n, c, fresh=False) for n, c in page.among(event.cells))
-            return Tally(entries=again)
+            among = page.among(event.cells)
+            return Tally(entries=sum(_made_by(event, names, cell) for names, cell in among))
         case _:
             return NOTHING
+
+
+def _made_by(edit: Edit, names: frozenset[str], cell: Cell) -> int:
+    """What is written over zeros is a deposit, and so are spent gradients that are worked on."""
+    if edit.kind == "change" and cell.is_zeros:
+        return len(names)
+    return 0 if cell.fresh else _count(names, cell, fresh=False)
 
 
 def _ended(event: Clear | Edit | Gone, page: Page) -> Tally:

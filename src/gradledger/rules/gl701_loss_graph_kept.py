@@ -10,8 +10,10 @@ from gradledger.rules.rule import Rule, SeenBy, Severity
 
 
 def broken(page: Page, keep: Keep) -> Iterator[Breach]:
-    """More is put on a kept graph that has already outlived a step (Law 7)."""
-    if keep.what == "loss" and any(k.at == keep.at and k.outlived_step for k in page.kept):
+    """More is put on a graph that has outlived a step, or its data for nothing (Law 7)."""
+    if keep.what == "loss" and any(
+        k.at == keep.at and (k.outlived_step or k.outlived_batch) for k in page.kept
+    ):
         yield Breach(keep.at, "adds the graphs of all iterations so far to one another")
 
 

@@ -176,6 +176,7 @@ def _judged(
         root.condition_names,
         root.strays,
         root.contents,
+        root.only_shown,
     )
     if not binding.worth_following:
         return (), root.unknown[0][1] if root.unknown else None

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from gradledger.ledger import Page
 from gradledger.ledger.cells import SATURATING
+from gradledger.static.answers import Answer, exclude
 from gradledger.static.program import Tick
 
-Facts = frozenset[tuple[str, bool]]
+Facts = frozenset[Answer]
 Path = tuple[Page, Facts]
 """One way to have come here: the page, and how the named conditions on the way were answered."""
 
@@ -55,8 +56,9 @@ def forgetting(paths: Paths, condition: str) -> Paths:
 
 def assuming(paths: Paths, condition: str, answer: bool) -> Paths:
     """The paths on which the condition can have this answer, which they remember."""
+    known = condition, answer
     return frozenset(
-        (page, facts | {(condition, answer)})
+        (page, facts | {known})
         for page, facts in paths
-        if (condition, not answer) not in facts
+        if known in facts or not any(exclude(fact, known) for fact in facts)
     )

@@ -48,6 +48,9 @@ OPTIMIZES = Pattern(r"ptim|parameters\(", words=("ptim", "parameters("))
 HOOKS = Pattern(r"\.register_(full_)?(backward_)?hook\(", words=("register_",))
 """Words by which a function listens to the gradients that a later backward brings."""
 
+TRAINS = Pattern(r"\.train\(", words=(".train(",))
+"""Words of functions after which a model may be in training mode again."""
+
 CUTS = Pattern(r"\.detach_?\(|\.data\b", words=(".detach", ".data"))
 """Words of functions whose result may have no graph, whatever they are given."""
 

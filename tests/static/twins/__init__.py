@@ -17,6 +17,7 @@ from tests.static.twins import (
     ranks,
     scaling,
     spent_again,
+    sums,
     thrown_away,
     wasted,
     weights,
@@ -24,7 +25,7 @@ from tests.static.twins import (
 
 MODULES = (
     *(spent_again, thrown_away, left_over, wasted, against_each_other),
-    *(weights, scaling, order, owners, graphs, ranks, faults),
+    *(weights, scaling, order, owners, graphs, sums, ranks, faults),
 )
 TWINS = {name: text for module in MODULES for name, text in module.TWINS.items()}
 assert len(TWINS) == sum(len(module.TWINS) for module in MODULES), "two have one name"

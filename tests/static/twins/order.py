@@ -331,4 +331,20 @@ TWINS = {
                     F.cross_entropy(net(x), y).backward()
                     opt.step()
         """,
+    "a schedule that takes over when a function says so": """
+        def takes_over(step, start):
+            return step >= start
+
+        def main(loader, options):
+            net = nn.Linear(4, 1)
+            opt = torch.optim.AdamW(net.parameters())
+            late = torch.optim.swa_utils.SWALR(opt, swa_lr=0.01)
+            for i, x in enumerate(loader):
+                opt.zero_grad()
+                net(x).mean().backward()
+                if takes_over(i, options.start):  # right only
+                if options.swa:  # wrong only
+                    late.step()  # GL503
+                opt.step()
+        """,
 }

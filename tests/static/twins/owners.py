@@ -255,4 +255,352 @@ TWINS = {
             (student(x) - target).square().mean().backward()
             spender.step()
         """,
+    "a goal that a copy gives is no loss of the copy": """
+        import copy
+
+        slow = copy.deepcopy(model)
+        one = torch.optim.SGD(model.parameters(), lr=0.1)  # GL601
+        for x, later in loader:
+            goal = 0.9 * slow(later)
+            goal = goal.detach()  # right only
+            one.zero_grad()
+            (model(x) - goal).square().mean().backward()
+            one.step()
+            for old, new in zip(slow.parameters(), model.parameters()):
+                old.data.copy_(0.9 * old.data + 0.1 * new.data)
+        """,
+    "a copy that is frozen gets nothing": """
+        import copy
+
+        slow = copy.deepcopy(model)
+        for p in slow.parameters():  # right only
+            p.requires_grad = False  # right only
+        one = torch.optim.SGD(model.parameters(), lr=0.1)  # GL601
+        for x, later in loader:
+            one.zero_grad()
+            (model(x) - slow(later)).square().mean().backward()
+            one.step()
+        """,
+    "a copy of what is frozen is frozen": """
+        import copy
+
+        teacher = nn.Linear(8, 3)
+        teacher.requires_grad_(False)  # right only
+        slow = copy.deepcopy(teacher)
+        one = torch.optim.SGD(model.parameters(), lr=0.1)  # GL601
+        for x, later in loader:
+            one.zero_grad()
+            (model(x) - slow(later)).square().mean().backward()
+            one.step()
+        """,
+    "an object's goal is cut off from the net that gives it": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = nn.Linear(8, 3)
+
+            def forward(self, x):
+                return self.line(x)
+
+        class Agent:
+            def __init__(self):
+                self.net = Net()
+                self.slow = Net()
+                self.slow.load_state_dict(self.net.state_dict())
+                self.one = torch.optim.SGD(self.net.parameters(), lr=0.1)  # GL601
+
+            def learn(self, x, later):
+                goal = 0.9 * self.slow(later)
+                goal = goal.detach()  # right only
+                self.one.zero_grad()
+                (self.net(x) - goal).square().mean().backward()
+                self.one.step()
+                for old, new in zip(self.slow.parameters(), self.net.parameters()):
+                    old.data.copy_(0.9 * old.data + 0.1 * new.data)
+
+        agent = Agent()
+        for x, later in loader:
+            agent.learn(x, later)
+        """,
+    "an object's goal is computed without gradients": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = nn.Linear(8, 3)
+
+            def forward(self, x):
+                return self.line(x)
+
+        class Agent:
+            def __init__(self):
+                self.net = Net()
+                self.slow = Net()
+                self.slow.load_state_dict(self.net.state_dict())
+                self.one = torch.optim.SGD(self.net.parameters(), lr=0.1)  # GL601
+
+            def learn(self, x, later):
+                with torch.no_grad():  # right only
+                    goal = 0.9 * self.slow(later)  # right only
+                goal = 0.9 * self.slow(later)  # wrong only
+                self.one.zero_grad()
+                (self.net(x) - goal).square().mean().backward()
+                self.one.step()
+                for old, new in zip(self.slow.parameters(), self.net.parameters()):
+                    old.data.copy_(0.9 * old.data + 0.1 * new.data)
+
+        agent = Agent()
+        for x, later in loader:
+            agent.learn(x, later)
+        """,
+    "an object freezes the net that gives its goal": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = nn.Linear(8, 3)
+
+            def forward(self, x):
+                return self.line(x)
+
+        class Agent:
+            def __init__(self):
+                self.net = Net()
+                self.slow = Net()
+                self.slow.load_state_dict(self.net.state_dict())
+                self.one = torch.optim.SGD(self.net.parameters(), lr=0.1)  # GL601
+                for p in self.slow.parameters():  # right only
+                    p.requires_grad = False  # right only
+
+            def learn(self, x, later):
+                goal = 0.9 * self.slow(later)
+                self.one.zero_grad()
+                (self.net(x) - goal).square().mean().backward()
+                self.one.step()
+                for old, new in zip(self.slow.parameters(), self.net.parameters()):
+                    old.data.copy_(0.9 * old.data + 0.1 * new.data)
+
+        agent = Agent()
+        for x, later in loader:
+            agent.learn(x, later)
+        """,
+    "an optimizer has both nets of an object": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = nn.Linear(8, 3)
+
+            def forward(self, x):
+                return self.line(x)
+
+        class Agent:
+            def __init__(self):
+                self.net = Net()
+                self.slow = Net()
+                self.slow.load_state_dict(self.net.state_dict())
+                both = [*self.net.parameters(), *self.slow.parameters()]  # right only
+                self.one = torch.optim.SGD(both, lr=0.1)  # right only
+                self.one = torch.optim.SGD(self.net.parameters(), lr=0.1)  # wrong only, GL601
+
+            def learn(self, x, later):
+                goal = 0.9 * self.slow(later)
+                self.one.zero_grad()
+                (self.net(x) - goal).square().mean().backward()
+                self.one.step()
+                for old, new in zip(self.slow.parameters(), self.net.parameters()):
+                    old.data.copy_(0.9 * old.data + 0.1 * new.data)
+
+        agent = Agent()
+        for x, later in loader:
+            agent.learn(x, later)
+        """,
+    "a net of an object goes to code out of sight": """
+        from elsewhere import Keeper
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = nn.Linear(8, 3)
+
+            def forward(self, x):
+                return self.line(x)
+
+        class Agent:
+            def __init__(self):
+                self.net = Net()
+                self.slow = Net()
+                self.slow.load_state_dict(self.net.state_dict())
+                self.one = torch.optim.SGD(self.net.parameters(), lr=0.1)  # GL601
+                Keeper(self.slow)  # right only
+
+            def learn(self, x, later):
+                goal = 0.9 * self.slow(later)
+                self.one.zero_grad()
+                (self.net(x) - goal).square().mean().backward()
+                self.one.step()
+                for old, new in zip(self.slow.parameters(), self.net.parameters()):
+                    old.data.copy_(0.9 * old.data + 0.1 * new.data)
+
+        agent = Agent()
+        for x, later in loader:
+            agent.learn(x, later)
+        """,
+    "a net that gives no gradients to what it is made of": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = nn.Linear(8, 3)
+
+            def forward(self, x):
+                return self.line(x).detach() if x.dim() > 4 else self.line(x)  # right only
+                return self.line(x)  # wrong only
+
+        class Agent:
+            def __init__(self):
+                self.net = Net()
+                self.slow = Net()
+                self.slow.load_state_dict(self.net.state_dict())
+                self.one = torch.optim.SGD(self.net.parameters(), lr=0.1)  # GL601
+
+            def learn(self, x, later):
+                goal = 0.9 * self.slow(later)
+                self.one.zero_grad()
+                (self.net(x) - goal).square().mean().backward()
+                self.one.step()
+                for old, new in zip(self.slow.parameters(), self.net.parameters()):
+                    old.data.copy_(0.9 * old.data + 0.1 * new.data)
+
+        agent = Agent()
+        for x, later in loader:
+            agent.learn(x, later)
+        """,
+    "a head that an object forgets to hand over": """
+        class Trainer:
+            def __init__(self):
+                self.body = nn.Linear(8, 8)
+                self.head = nn.Linear(8, 3)
+                owned = [*self.body.parameters(), *self.head.parameters()]  # right only
+                owned = self.body.parameters()  # wrong only
+                self.one = torch.optim.SGD(owned, lr=0.1)  # GL601
+
+            def fit(self):
+                for x, y in loader:
+                    self.one.zero_grad()
+                    criterion(self.head(self.body(x)), y).backward()
+                    self.one.step()
+
+        Trainer().fit()
+        """,
+    "a method writes over the net that gives a goal": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = nn.Linear(8, 3)
+
+            def forward(self, x):
+                return self.line(x)
+
+            def reset_parameters(self):
+                self.line.weight.data.uniform_(-0.1, 0.1)
+
+        class Agent:
+            def __init__(self):
+                self.net = Net()
+                self.slow = Net()
+                self.slow.load_state_dict(self.net.state_dict())
+                self.one = torch.optim.SGD(self.net.parameters(), lr=0.1)  # GL601
+
+            def learn(self, x, later):
+                goal = 0.9 * self.slow(later)
+                goal = goal.detach()  # right only
+                self.one.zero_grad()
+                (self.net(x) - goal).square().mean().backward()
+                self.one.step()
+                self.follow(self.net, self.slow, 0.1)
+
+            def follow(self, net, slow, rate):
+                for old, new in zip(slow.parameters(), net.parameters()):
+                    old.data.copy_(rate * new.data + (1 - rate) * old.data)
+
+        agent = Agent()
+        for x, later in loader:
+            agent.learn(x, later)
+        """,
+    "a method may do more to the net that gives a goal": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = nn.Linear(8, 3)
+
+            def forward(self, x):
+                return self.line(x)
+
+            def reset_parameters(self):
+                self.line.weight.data.uniform_(-0.1, 0.1)
+
+        class Agent:
+            def __init__(self):
+                self.net = Net()
+                self.slow = Net()
+                self.slow.load_state_dict(self.net.state_dict())
+                self.one = torch.optim.SGD(self.net.parameters(), lr=0.1)  # GL601
+
+            def learn(self, x, later):
+                goal = 0.9 * self.slow(later)
+                self.one.zero_grad()
+                (self.net(x) - goal).square().mean().backward()
+                self.one.step()
+                self.follow(self.net, self.slow, 0.1)
+
+            def follow(self, net, slow, rate):
+                for old, new in zip(slow.parameters(), net.parameters()):
+                    old.grad = None  # right only
+                    old.data.copy_(rate * new.data + (1 - rate) * old.data)
+
+        agent = Agent()
+        for x, later in loader:
+            agent.learn(x, later)
+        """,
+    "a net of a class out of sight is trained like its twin": """
+        from elsewhere import Net
+
+        class Agent:
+            def __init__(self):
+                self.net = Net(8)
+                self.slow = Net(8)
+                self.one = torch.optim.SGD(self.net.parameters(), lr=0.1)  # GL601
+
+            def learn(self, x, later):
+                goal = 0.9 * self.slow(later)
+                goal = goal.detach()  # right only
+                self.one.zero_grad()
+                F.mse_loss(self.net(x), goal).backward()
+                self.one.step()
+                self.follow(self.net, self.slow)
+
+            def follow(self, net, slow):
+                for old, new in zip(slow.parameters(), net.parameters()):
+                    old.data.copy_(0.1 * new.data + 0.9 * old.data)
+
+        agent = Agent()
+        for x, later in loader:
+            agent.learn(x, later)
+        """,
+    "a net of the project's own is trained like its twin": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = nn.Linear(8, 3)
+
+            def forward(self, x):
+                return self.line(x)
+
+        net, other = Net(), Net()
+        one = torch.optim.SGD(net.parameters(), lr=0.1)  # GL601
+        for x, later in loader:
+            one.zero_grad()
+            with torch.no_grad():  # right only
+                goal = other(later)  # right only
+            goal = other(later)  # wrong only
+            F.mse_loss(net(x), goal).backward()
+            one.step()
+        """,
 }

@@ -212,4 +212,61 @@ TWINS = {
                 scaler.update()
                 opt.zero_grad()
         """,
+    "each round steps another optimizer, looked up by a key": """
+        class Engine:
+            def __init__(self, views, critics, optims, scaler):
+                self.views = views
+                self.critics = critics
+                self.optims = optims
+                self.scaler = scaler
+
+            def update(self, batches):
+                for view in self.views:
+                    one = self.optims[str(view)]  # right only
+                    one = self.optims["all"]  # wrong only
+                    one.zero_grad()
+                    loss = self.critics[str(view)](batches[view]).mean()
+                    self.scaler.scale(loss).backward()
+                    self.scaler.step(one)  # GL403
+                self.scaler.update()
+        """,
+    "each round steps another optimizer, right where it is looked up": """
+        def update(views, critics, optims, scaler, stream):
+            for batches in stream:
+                for view in views:
+                    optims[f"of_{view}"].zero_grad()
+                    scaler.scale(critics[view](batches[view]).mean()).backward()
+                    scaler.step(optims[f"of_{view}"])  # GL403
+                scaler.update()  # right only
+        """,
+    "a method steps the optimizer that it is told": """
+        class Engine:
+            def __init__(self, views, critics, optims, scaler):
+                self.views = views
+                self.critics = critics
+                self.optims = optims
+                self.scaler = scaler
+
+            def learn(self, view, batch):
+                one = self.optims[str(view)]  # right only
+                one = self.optims["all"]  # wrong only
+                one.zero_grad()
+                self.scaler.scale(self.critics[str(view)](batch).mean()).backward()
+                self.scaler.step(one)  # GL403
+
+            def update(self, batches):
+                for view in self.views:
+                    self.learn(view, batches[view])
+                self.scaler.update()
+        """,
+    "each optimizer is stepped once before the update": """
+        def update(nets, optims, scaler, stream):
+            for batch in stream:
+                for one in optims:
+                    one.zero_grad()
+                scaler.scale(sum(net(batch).mean() for net in nets)).backward()
+                for one in optims:
+                    scaler.step(one)  # GL403
+                scaler.update()  # right only
+        """,
 }

@@ -558,4 +558,13 @@ TWINS = {
                     g.zero_()  # right only
                     pass  # wrong only
         """,
+    "nobody clears, and each round steps another optimizer of a dict": """
+        def update(kinds, nets, optims, stream):
+            for batches in stream:
+                for kind in kinds:
+                    one = optims[f"{kind}_net"]
+                    one.zero_grad()  # right only
+                    nets[kind](batches[kind]).mean().backward()
+                    one.step()  # GL101
+        """,
 }

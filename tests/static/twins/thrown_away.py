@@ -559,4 +559,79 @@ TWINS = {
                 opt.step()  # GL202
                 opt.zero_grad()
         """,
+    "a marker behind the batches of a window": """
+        def main(inbox):
+            net = nn.Linear(4, 1)
+            opt = torch.optim.SGD(net.parameters())
+            opt.zero_grad()
+            while True:
+                x = inbox.get()
+                if x == "over":
+                    break
+                if isinstance(x, str):
+                    opt.zero_grad()  # wrong only
+                    opt.step()  # GL202
+                    opt.zero_grad()
+                    continue
+                (net(x).mean() / 2).backward()
+        """,
+    "a method fills a dict of optimizers, by a key that it is given": """
+        class Pair:
+            def __init__(self, first, second):
+                self.nets = {"a": first, "b": second}
+                self.optims = {"a": None, "b": None}
+
+            def set_up(self, kind):
+                group = {"lr": 0.1, "params": []}
+                for name, p in self.nets[kind].named_parameters():
+                    if "head" in name:
+                        group["params"].append(p)
+                self.optims[kind] = torch.optim.AdamW([group])
+
+            def train(self):
+                self.set_up("a")
+                self.set_up("b")
+                for x, y in loader:
+                    (self.nets["a"](x, y) + self.nets["b"](x, y)).backward()
+                    self.optims["b"].step()
+                    self.optims["b"].zero_grad()
+                    self.optims["a"].zero_grad()  # wrong only, GL204
+                    self.optims["a"].step()  # GL202
+                    self.optims["a"].zero_grad()
+        """,
+    "each call of a function makes an optimizer of its own, of whatever": """
+        from groups import groups_of
+
+        class Learner:
+            def __init__(self, net):
+                self.net = net
+                self.optimizer = torch.optim.AdamW(groups_of(net))
+
+        def train(first, second, third):
+            one, two, three = Learner(first), Learner(second), Learner(third)
+            for x, y in loader:
+                (one.net(x, y) + two.net(x, y) + three.net(x, y)).backward()
+                three.optimizer.step()
+                three.optimizer.zero_grad()
+                two.optimizer.step()
+                two.optimizer.zero_grad()
+                one.optimizer.zero_grad()  # wrong only, GL204
+                one.optimizer.step()  # GL202
+                one.optimizer.zero_grad()
+        """,
+    "two keys are of two optimizers": """
+        class Pair:
+            def __init__(self, nets, optims):
+                self.nets = nets
+                self.optims = optims
+
+            def learn(self, source, target):
+                for x, y in loader:
+                    (self.nets[source](x, y) + self.nets[target](x, y)).backward()
+                    self.optims[source].step()
+                    self.optims[source].zero_grad()
+                    self.optims[target].step()  # right only
+                    self.optims[source].step()  # wrong only, GL202
+                    self.optims[source].zero_grad()
+        """,
 }

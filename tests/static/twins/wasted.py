@@ -384,4 +384,165 @@ TWINS = {
                 (-D(G(z)).mean()).backward(inputs=list(G.parameters()))
                 og.step()
         """,
+    "a net that is free again only in its own turns": """
+        def main(loader, every=5):
+            G, D = nn.Linear(8, 4), nn.Linear(4, 1)
+            og, od = torch.optim.Adam(G.parameters()), torch.optim.Adam(D.parameters())
+            for i, x in enumerate(loader):
+                od.zero_grad()
+                (D(G(torch.randn(len(x), 8))).mean() - D(x).mean()).backward()
+                od.step()
+                if i % every == every - 1:
+                    D.requires_grad_(False)
+                    G.requires_grad_(True)
+                    og.zero_grad()  # GL204
+                    (-D(G(torch.randn(len(x), 8))).mean()).backward()
+                    og.step()
+                    D.requires_grad_(True)
+                    G.requires_grad_(False)  # right only
+        """,
+    "a whole net, or a part of it": """
+        from elsewhere import make_net
+
+        def loaded(options, net, optimizer=None):
+            state = torch.load(options.path)
+            if options.training:
+                return net, state
+            return net.denoiser, state
+
+        def main(options, loader):
+            net = make_net(options)  # right only
+            net = nn.ModuleDict()  # wrong only
+            net.denoiser, net.critic = nn.Linear(8, 8), nn.Linear(8, 1)  # wrong only
+            one = torch.optim.Adam(net.denoiser.parameters())
+            other = torch.optim.Adam(net.critic.parameters())
+            net, _ = loaded(options, net)  # right only
+            for x, y in loader:
+                other.zero_grad()
+                net.critic_loss(x, y).backward()  # right only
+                net.critic(net.denoiser(x)).mean().backward()  # wrong only
+                other.step()
+                one.zero_grad()  # GL204
+                net.denoising_loss(x, y).backward()
+                one.step()
+        """,
+    "what is None is not true": """
+        def train(loader, options):
+            body, poses = nn.Linear(8, 3), nn.Linear(8, 8)
+            ours = torch.optim.Adam(body.parameters())
+            theirs = torch.optim.Adam(poses.parameters())
+            for x, y in loader:
+                ours.zero_grad()
+                if (options.refine or options.path) and options.path is None:
+                    theirs.zero_grad()  # GL204
+                    x = x + poses(x)
+                criterion(body(x), y).backward()
+                ours.step()
+                if options.refine:  # right only
+                if options.path:  # wrong only
+                    theirs.step()
+        """,
+    "what is None is not true, in a file of options, too": """
+        import json
+
+        def train(loader, file):
+            body, poses = nn.Linear(8, 3), nn.Linear(8, 8)
+            ours = torch.optim.Adam(body.parameters())
+            theirs = torch.optim.Adam(poses.parameters())
+            options = json.load(file)
+            for x, y in loader:
+                ours.zero_grad()
+                if (options["refine"] or options["path"]) and options["path"] is None:
+                    theirs.zero_grad()  # GL204
+                    x = x + poses(x)
+                criterion(body(x), y).backward()
+                ours.step()
+                if options["refine"]:  # right only
+                if options["path"]:  # wrong only
+                    theirs.step()
+        """,
+    "what is equal to one is equal to no other": """
+        def train(loader, options):
+            body, poses = nn.Linear(8, 3), nn.Linear(8, 8)
+            ours = torch.optim.Adam(body.parameters())
+            theirs = torch.optim.Adam(poses.parameters())
+            for x, y in loader:
+                ours.zero_grad()
+                if options.kind == "whole":
+                    theirs.zero_grad()  # GL204
+                    x = x + poses(x)
+                criterion(body(x), y).backward()
+                ours.step()
+                if options.kind != "part":  # right only
+                if options.kind == "part":  # wrong only
+                    theirs.step()
+        """,
+    "labels that a model draws in eval mode have no graph": """
+        class Labels(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.score = nn.Linear(8, 3)
+
+            def forward(self, x):
+                chances = self.score(x).softmax(-1)
+                if self.training:
+                    return chances
+                return torch.multinomial(chances, 1).reshape(-1)
+
+        def train(loader, labels, head):
+            labels, head = Labels(), nn.Linear(8, 3)
+            ours = torch.optim.Adam(labels.parameters())
+            theirs = torch.optim.Adam(head.parameters())
+            for x, y in loader:
+                labels.train()
+                ours.zero_grad()  # GL204
+                criterion(labels(x), y).backward()
+                ours.step()
+                labels.eval()  # right only
+                theirs.zero_grad()
+                criterion(head(x), labels(x)).backward()
+                theirs.step()
+        """,
+    "a function out of the loop tells a model to train again": """
+        def begin(net):
+            net.train()
+
+        class Labels(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.score = nn.Linear(8, 3)
+
+            def forward(self, x):
+                return self.score(x) if self.training else self.score(x).argmax(-1)
+
+        def train(loader, labels, head):
+            labels, head = Labels(), nn.Linear(8, 3)
+            ours = torch.optim.Adam(labels.parameters())
+            theirs = torch.optim.Adam(head.parameters())
+            labels.train(False)
+            for x, y in loader:
+                begin(labels)
+                ours.zero_grad()  # GL204
+                criterion(labels(x), y).backward()
+                ours.step()
+                theirs.zero_grad()
+                labels.train(False)  # right only
+                criterion(head(x), labels(x)).backward()
+                theirs.step()
+        """,
+    "whole numbers have no graph": """
+        def train(loader):
+            labels, head = nn.Linear(8, 3), nn.Linear(8, 3)
+            ours = torch.optim.Adam(labels.parameters())
+            theirs = torch.optim.Adam(head.parameters())
+            for x, y in loader:
+                ours.zero_grad()  # GL204
+                criterion(labels(x), y).backward()
+                ours.step()
+                theirs.zero_grad()
+                target = labels(x).to(torch.long)  # right only
+                target = labels(x).to(torch.float64)  # wrong only
+                criterion(head(x), target).backward()
+                theirs.step()
+        """,
 }

@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
-from gradledger.ledger.events import Clear, Event, Step
+from gradledger.ledger.events import Backward, Clear, Event, Step
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.places import Place
 from gradledger.static.grounds.sight import Sight, straight_runs
+from gradledger.static.lowering.blocks import events_in, pieces
 from gradledger.static.module import Module
-from gradledger.static.program import Loop
+from gradledger.static.program import Branch, Leave, Loop, Program, Sequence
 
 
 def surely_empty(finding: Finding, sight: Sight) -> bool | None:
     """Is it in a loop that has a backward? Else, somebody else may well fill the gradients."""
     if not sight.sees_all:
         return True if _just_cleared(finding.at, sight) else None
-    return any(isinstance(loop, Loop) for loop in sight.around(finding.at))
+    loops = [loop for loop in sight.around(finding.at) if isinstance(loop, Loop)]
+    if any(_takes_turns(finding.at, loop) for loop in loops):
+        return _just_cleared(finding.at, sight)
+    return bool(loops)
+
+
+def _takes_turns(at: Place, loop: Loop) -> bool:
+    """Does a round either deposit or come here, as its data has it? Deposits may well come first.
+
+    As where a queue has batches in it, and a marker behind those of a window.
+    """
+    asked_anew = (
+        piece
+        for piece in pieces(loop.body)
+        if isinstance(piece, Branch) and piece.condition in (None, *loop.anew)
+    )
+    return any(
+        any(event.at == at for event in events_in(way))
+        and Backward not in way.kinds
+        and (Backward in other.kinds or _goes_on(way))
+        for branch in asked_anew
+        for way, other in ((branch.then, branch.orelse), (branch.orelse, branch.then))
+    )
+
+
+def _goes_on(way: Program) -> bool:
+    """Is the rest of the round left out behind it?"""
+    last = way.inner[-1] if isinstance(way, Sequence) and way.inner else way
+    return isinstance(last, Leave) and last.by == "continue"
 
 
 def _just_cleared(at: Place, sight: Sight) -> bool:

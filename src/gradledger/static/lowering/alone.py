@@ -24,9 +24,21 @@ from gradledger.static.program import NOTHING, Branch, Do, Program, Require
 
 
 def owners(program: Program) -> tuple[Own, ...]:
-    """The optimizers of a program, if there are several."""
-    found = tuple(event for event in events_in(program) if isinstance(event, Own))
-    return found if len(found) > 1 else ()
+    """The optimizers of a program, if there are several, and who updates the rest by hand."""
+    found = [event for event in events_in(program) if isinstance(event, Own)]
+    if len(found) < 2:
+        return ()
+    owned = frozenset().union(*(owner.cells for owner in found))
+    by_hand = frozenset().union(
+        *(
+            e.cells or ()
+            for e in events_in(program)
+            if isinstance(e, Step) and e.optimizer == BY_HAND
+        )
+    )
+    if by_hand - owned:
+        found.append(Own(found[0].at, BY_HAND, by_hand - owned))
+    return tuple(found)
 
 
 def alone(program: Program, owner: Own) -> Program:

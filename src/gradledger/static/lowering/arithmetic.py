@@ -117,6 +117,7 @@ class Arithmetic(Members):
             depth=min((t.depth for t in things if t.reach and t.sure), default=len(self.loops)),
             sure=sure and any(t.sure or t.leaf for t in things),
             passes=passes_of(values),
+            by_name=any(t.by_name for t in things),
         )
 
     def unary(self, node: ast.UnaryOp) -> Known:

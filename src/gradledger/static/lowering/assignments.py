@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
-from gradledger.ledger.events import Keep
 from gradledger.ledger.values import replace
-from gradledger.static.lowering import facts
+from gradledger.static.lowering import facts, graphless
 from gradledger.static.lowering.by_hand import ByHand
 from gradledger.static.lowering.effects import Edits, Reads, Renews
 from gradledger.static.lowering.members import LABELLED, named_by
@@ -26,7 +25,7 @@ from gradledger.static.lowering.values import (
     is_plain,
     kept_in,
 )
-from gradledger.static.lowering.weights import operator_of
+from gradledger.static.lowering.weights import operator_of, terms_of
 from gradledger.static.lowering.windows import is_remainder
 
 
@@ -35,10 +34,9 @@ class Assignments(ByHand):
 
     def assignment(self, node: ast.Assign) -> None:
         """`a = b = value`."""
-        if (added := self._added_to_itself(node)) is not None:
-            self.augmented(added)
-            return
         value = self.eval(node.value)
+        if len(node.targets) == 1 and self.loops:
+            value = self._growing(node.targets[0], node.value, value)
         for target in node.targets:
             self._assign_statement(target, value, node)
             if isinstance(target, ast.Name):
@@ -118,16 +116,29 @@ class Assignments(ByHand):
             for name in (shown, f"{shown}[*]"):
                 self.emit(Renews(self.at(target), optimizer=name))
 
-    def _added_to_itself(self, node: ast.Assign) -> ast.AugAssign | None:
-        """`total = total + loss`, of a loss that was differentiated: the same as with `+=`."""
-        match node:
-            case ast.Assign(
-                targets=[ast.Name(id=name) as target],
-                value=ast.BinOp(ast.Name(id=same), ast.Add(), ast.Name(id=loss) as added),
-            ) if name == same and loss in self.backwarded():
-                plus = ast.AugAssign(target, ast.Add(), added)
-                return ast.copy_location(plus, node)
-        return None
+    def _growing(self, target: ast.expr, node: ast.expr, value: Known) -> Known:
+        """`mean = 0.9 * mean + 0.1 * loss`: what is made of itself holds all graphs so far."""
+        if isinstance(node, ast.Tuple) and isinstance(value, Items):
+            parts = target.elts if isinstance(target, ast.Tuple) else [target] * len(node.elts)
+            if len(parts) == len(node.elts) == len(value.values):
+                each = map(self._growing, parts, node.elts, value.values)
+                return replace(value, values=tuple(each))
+        elif isinstance(node, ast.IfExp):
+            for way in (node.body, node.orelse):
+                value = self._growing(target, way, value)
+        elif isinstance(target, ast.Name) and isinstance(node, ast.BinOp):
+            losses = (self.lookup(name) for name in self._added_to(target.id, node))
+            for loss in losses:
+                if isinstance(loss, Thing) and loss.sure and not loss.plain:
+                    return self._summed(value, loss, target, target)
+        return value
+
+    def _added_to(self, name: str, node: ast.BinOp) -> list[str]:
+        """The losses that a sum has in it besides itself, if it has itself in it."""
+        terms = list(terms_of(node))
+        if name not in terms or name in self.backwarded():
+            return []
+        return [term for term in terms if term in self.backwarded()]
 
     def augmented(self, node: ast.AugAssign) -> None:
         """`a += b`."""
@@ -160,20 +171,36 @@ class Assignments(ByHand):
             self.assign(node.target, PLAIN)
             return
         made = self.combined(before, value, operator, node)
-        if isinstance(made, Thing) and not made.plain and isinstance(value, Thing):
-            made = self._summed(made, before, value, node)
+        if isinstance(value, Thing) and operator == "+" and not self.may_be_a_number(node.value):
+            made = self._summed(made, value, node.target, node)
         self.assign(node.target, made)
+        if isinstance(node.target, ast.Subscript) and isinstance(made, Thing) and made.kept:
+            self._hold(node.target, made)
 
-    def _summed(self, made: Thing, before: Known, value: Thing, node: ast.AugAssign) -> Thing:
+    def _hold(self, item: ast.Subscript, value: Thing) -> None:
+        """`totals[k] += loss`: what has the item has its graph, and lets go of it as a whole."""
+        holder = item.value
+        while isinstance(holder, ast.Subscript):
+            holder = holder.value
+        held, index = self.eval(holder), self.eval(item.slice)
+        match held, index:
+            case Thing(plain=True), _:
+                self.rebind(holder, self.computed(held, value, sure=False))
+            case Thing(), _:
+                self.rebind(holder, replace(held, kept=held.kept | value.kept))
+            case Items(names=()), Constant(int(place)) if holder is item.value:
+                values = list(held.values)
+                if -len(values) <= place < len(values):
+                    values[place] = value
+                    self.rebind(holder, Items(tuple(values)))
+
+    def _summed(self, made: Known, value: Thing, target: ast.expr, node: ast.AST) -> Known:
         """`total += loss`: the sum holds the graphs of all iterations."""
-        if not self.loops or not value.sure or value.plain or operator_of(node) != "+":
+        if not isinstance(made, Thing) or made.plain:
             return made
-        if self.may_be_a_number(node.value):
+        if not self.loops or not value.sure or value.plain or self.is_of_this_batch(target):
             return made
-        if self.is_of_this_batch(node.target):
-            return made
-        at = self.at(node)
-        self.emit(Keep(at, "loss"))
+        at = self.keep_loss(value, node)
         return replace(made, kept=made.kept | {at}, sure=True)
 
     def may_be_a_number(self, value: ast.expr) -> bool:
@@ -255,5 +282,5 @@ def _finds_places(target: ast.expr, node: ast.stmt) -> bool:
     """`value, index = scores.max(1)`: where the largest one stands has no graph."""
     match target, node:
         case ast.Tuple(elts=[_, _]), ast.Assign(value=ast.Call() as call):
-            return called_name(call) in facts.WITH_INDICES
+            return called_name(call) in graphless.WITH_INDICES
     return False

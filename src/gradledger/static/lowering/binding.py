@@ -23,7 +23,7 @@ from gradledger.static.lowering.forgetting import independent
 from gradledger.static.lowering.ownership import Ownership
 from gradledger.static.lowering.rounds import window_of
 from gradledger.static.lowering.settling import Settling
-from gradledger.static.lowering.values import NO_KEYS, Keys, Optimizer
+from gradledger.static.lowering.values import NO_KEYS, NO_PLACES, Keys, Optimizer, Places
 from gradledger.static.program import NOTHING, Branch, Do, Forget, Loop, Program, Tick
 
 
@@ -37,13 +37,14 @@ class Binding:
         condition_names: dict[str, set[str]],
         strays: Keys = NO_KEYS,
         contents: dict[str, Keys] | None = None,
+        only_shown: Places = NO_PLACES,
     ) -> None:
         effects = list(events_in(program))
         self._program = program
         self._conditions = condition_names
         self._deposits = [e for e in effects if isinstance(e, Deposits)]
         self._own = Ownership(effects, optimizers, strays, contents or {})
-        self._settling = Settling(program, self._own)
+        self._settling = Settling(program, self._own, only_shown)
         self._used = conditions_in(program)
         self._deciding = deciding(program)
         """Conditions on which an event depends, and not just whether a loop goes on."""

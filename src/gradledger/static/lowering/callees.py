@@ -9,6 +9,8 @@ from gradledger.ledger.values import replace
 from gradledger.static.lowering.asked import asked_for_parameters
 from gradledger.static.lowering.expressions import Expressions
 from gradledger.static.lowering.knowledge import Callee
+from gradledger.static.lowering.scopes import DATA
+from gradledger.static.lowering.spelling import called_name
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Imported, Known, Thing
 from gradledger.static.module import Function, Module
 from gradledger.static.patterns import Pattern
@@ -28,6 +30,12 @@ SMALL = 16
 """Lines of a function that is worth a look for no other reason."""
 
 SUPER_CALLS = Pattern(r"super\([^)]*\)\.(\w+)\(")
+
+
+HARMLESS_DECORATORS = frozenset(
+    ["staticmethod", "classmethod", "property", "main", "command", "option", "argument"]
+)
+"""What they change is how a function is called."""
 
 
 class Callees(Expressions):
@@ -66,6 +74,13 @@ class Callees(Expressions):
             returned = (inner.value for inner in inside if isinstance(inner, ast.Return))
             known = any(isinstance(value, ast.Tuple | ast.List | ast.Dict) for value in returned)
             self.known.several[id(function.node)] = known
+        return known
+
+    def sums_up(self, function: FunctionDef) -> bool:
+        """Does it add up losses, as an evaluation does that leaves the recording of graphs on?"""
+        known = self.known.summing.get(id(function.node))
+        if known is None:
+            known = self.known.summing[id(function.node)] = _sums_up(function)
         return known
 
     def is_generator(self, function: FunctionDef) -> bool:
@@ -230,6 +245,27 @@ def has_no_graph(node: ast.AST) -> bool:
     """`@torch.no_grad()`: is nothing that it computes differentiable?"""
     decorators = map(ast.unparse, getattr(node, "decorator_list", ()))
     return any("no_grad" in name or "inference_mode" in name for name in decorators)
+
+
+def is_decorated(node: ast.AST) -> bool:
+    """Is there a decorator that may do anything around what the function does?"""
+    decorators = map(called_name, getattr(node, "decorator_list", ()))
+    return any(name not in HARMLESS_DECORATORS for name in decorators)
+
+
+def _sums_up(function: FunctionDef) -> bool:
+    """Does it add up tensors in a loop over data, and say nowhere that they have no graph?"""
+    if function.module.says(NO_GRADIENTS, function.node) or is_decorated(function.node):
+        return False
+    return any(
+        isinstance(inner, ast.AugAssign)
+        and isinstance(inner.op, ast.Add)
+        and not isinstance(inner.value, ast.Constant)
+        and ".item(" not in function.module.text(inner)
+        for loop in ast.walk(function.node)
+        if isinstance(loop, ast.For) and DATA.search(ast.unparse(loop.iter))
+        for inner in ast.walk(loop)
+    )
 
 
 def _touches(function: FunctionDef) -> bool:

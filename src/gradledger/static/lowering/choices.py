@@ -28,6 +28,10 @@ followed."""
 
 CLEARS = Pattern(r"zero_grad\(|\._?grad\b", words=("zero_grad(", ".grad", "._grad"))
 
+_ASK_OF_WHICH_KIND = frozenset(
+    {"isinstance", "issubclass", "hasattr", "getattr", "callable", "get"}
+)
+
 LEAVING = (ast.Continue, ast.Return, ast.Break, ast.Raise)
 
 
@@ -107,7 +111,7 @@ class Choices(Assignments):
             else:
                 then = sequence([excuse, then])
         then, orelse = _without_strange_schedules(then, orelse)
-        if _compares_numbers(node.test) or isinstance(self.eval_quietly(node.test), Count):
+        if _asks_when(node.test) or isinstance(self.eval_quietly(node.test), Count):
             for way in (then, orelse):
                 if not holds(way, Spends):
                     self.deferred |= {e.at for e in events_in(way) if isinstance(e, Schedule)}
@@ -115,7 +119,9 @@ class Choices(Assignments):
 
     def _note_frozen(self, asked: Condition) -> None:
         """What one answer has frozen stays so wherever the same is asked again."""
-        if isinstance(asked, Ask) and asked.name and not counts_rounds(asked):
+        if counts_rounds(asked):
+            self.half_frozen |= frozenset().union(*self.frozen_apart)
+        elif isinstance(asked, Ask) and asked.name:
             for keys, way in zip(
                 self.frozen_apart, (asked.positive, not asked.positive), strict=True
             ):
@@ -262,16 +268,20 @@ def _is_an_answer(value: ast.expr) -> bool:
     )
 
 
-def _compares_numbers(test: ast.expr) -> bool:
-    """`epoch != 0`, `step < start`, `epoch in (30, 60)`: not of which kind it is, but when."""
+def _asks_when(test: ast.expr) -> bool:
+    """`epoch != 0`, `step < start`, `takes_over(step)`: not of which kind it is, but when."""
     return any(
-        isinstance(inner, ast.Compare)
-        and not isinstance(inner.ops[0], ast.Is | ast.IsNot)
-        and not any(
-            isinstance(side, ast.Constant) and isinstance(side.value, str)
-            for side in (inner.left, *inner.comparators)
-        )
+        called_name(inner) not in _ASK_OF_WHICH_KIND
+        if isinstance(inner, ast.Call)
+        else isinstance(inner, ast.Compare) and _compares_numbers(inner)
         for inner in ast.walk(test)
+    )
+
+
+def _compares_numbers(compared: ast.Compare) -> bool:
+    return not isinstance(compared.ops[0], ast.Is | ast.IsNot) and not any(
+        isinstance(side, ast.Constant) and isinstance(side.value, str)
+        for side in (compared.left, *compared.comparators)
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from gradledger.static.answers import is_given
 from gradledger.static.lowering import rounds
 from gradledger.static.lowering.asking import UNNAMED, Ask, Condition, both, counts_rounds, negated
 from gradledger.static.lowering.spelling import last_name
@@ -168,7 +169,7 @@ class Conditions(Windows):
             case Optimizer(outside=False) | Items() | FunctionDef() | ClassDef():
                 return not missing
             case Optimizer() | Scaler() | Scheduler():
-                name = f"{value.key or value.name} is given"
+                name = is_given(value.key or value.name)
                 return self._named(name, self._variables(node), not missing)
             case Thing(key=key) if key:
                 made = value.cls is not None or value.reach or _is_no_choice(value.built)
@@ -176,7 +177,10 @@ class Conditions(Windows):
                     return not missing
                 if any(key in (optimizer.keys or ()) for optimizer in self.optimizers.values()):
                     return not missing  # its parameters were given to an optimizer
-                return self._named(f"{key} is given", {key}, not missing)
+                return self._named(is_given(key), {key}, not missing)
+            case Thing() if not self._impure(node):
+                name = is_given(self._text(value, node))
+                return self._named(name, self._variables(node), not missing)
             case _:
                 return UNNAMED
 

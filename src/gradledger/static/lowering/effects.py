@@ -29,6 +29,7 @@ class Deposits(Effect):
     """A backward pass from a loss that reaches the keys, without what is frozen."""
 
     frozen: Keys = NO_KEYS
+    half_frozen: Keys = NO_KEYS
     weight: Weight = UNKNOWN_WEIGHT
     scaler: str | None = None
     local: bool | None = None

@@ -6,13 +6,13 @@ import ast
 
 from gradledger.ledger.events import Release
 from gradledger.ledger.values import replace
-from gradledger.static.lowering import facts
+from gradledger.static.lowering import facts, graphless
 from gradledger.static.lowering.arithmetic import Arithmetic
 from gradledger.static.lowering.blocks import acts
 from gradledger.static.lowering.joining import join
 from gradledger.static.lowering.members import LABELLED
 from gradledger.static.lowering.sizes import sliced
-from gradledger.static.lowering.spelling import last_name
+from gradledger.static.lowering.spelling import decided_by, last_name
 from gradledger.static.lowering.values import (
     PLAIN,
     UNKNOWN,
@@ -98,11 +98,14 @@ class Expressions(Arithmetic):
 
     def goes_through_all(self, index: ast.expr) -> bool:
         """Does a loop pick each item of a collection by this, one in each round?"""
-        return isinstance(index, ast.Name) and self.full_name(index.id) in self.each_once
+        name = decided_by(index)
+        return bool(name) and self.full_name(name) in self.each_once
 
     def _item(self, base: Thing, index: Known, node: ast.Subscript) -> Known:
         which = repr(index.value) if isinstance(index, Constant) else "*"
         key = f"{base.key}[{which}]" if base.key else ""
+        if key and which == "*" and self.uses().role(base.key) == "optimizer":
+            self._note_pick(key, index, node.slice)
         if key and (value := self.load(key)) is not None:
             return value
         if base.plain:
@@ -111,6 +114,12 @@ class Expressions(Arithmetic):
         # What transformers' models give first is the loss.
         weight = MEAN if base.built == LABELLED and index == Constant.of(0) else base.weight
         return replace(base, key=key, leaf=False, cls=None, built="", weight=weight)
+
+    def _note_pick(self, key: str, index: Known, spelled: ast.expr) -> None:
+        """Who takes one optimizer of several by this key, and one by that, has two in his hands."""
+        by = index.key if isinstance(index, Thing) and index.key else self.spelled(spelled)
+        if not self.goes_through_all(spelled) and self.picked.setdefault(key, by) != by:
+            self.doubted |= facts.OF_MANY_AS_ONE
 
     def listed(self, node: ast.List | ast.Tuple | ast.Set) -> Known:
         """A list, a tuple or a set."""
@@ -285,4 +294,4 @@ def _gives_places(node: ast.expr) -> bool:
     """`scores.topk(5)`: what it has found comes first, and where comes second."""
     if not isinstance(node, ast.Call):
         return False
-    return last_name(node.func) in facts.WITH_INDICES
+    return last_name(node.func) in graphless.WITH_INDICES

@@ -92,66 +92,6 @@ SELF_RETURNING = frozenset(
 )
 """Methods of a model that give the model back."""
 
-DETACHING = frozenset(
-    [
-        "item",
-        "detach",
-        "detach_",
-        "numpy",
-        "tolist",
-        "size",
-        "dim",
-        "numel",
-        "new_zeros",
-        "new_ones",
-        "new_full",
-        "new_empty",
-        "new_tensor",
-        "argmax",
-        "argmin",
-        "argsort",
-        "argwhere",
-        "nonzero",
-        "count_nonzero",
-        "multinomial",
-        "bernoulli",
-        "searchsorted",
-        "bucketize",
-        "unique",
-        "isin",
-        "max_memory_allocated",
-        "long",
-        "int",
-        "bool",
-        "eq",
-        "ne",
-        "gt",
-        "lt",
-        "ge",
-        "le",
-        "topk_indices",
-        "isnan",
-        "isfinite",
-        "data_ptr",
-        "shape",
-        "nelement",
-        "element_size",
-        "get_device",
-        "is_contiguous",
-        "any",
-        "all",
-        "astype",
-        "backward_",
-        "to_numpy",
-    ]
-)
-"""Methods of a tensor whose result has no graph."""
-
-WITH_INDICES = frozenset(
-    ["max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin"]
-)
-"""Functions that give values, and where these were found."""
-
 PLAIN_ATTRIBUTES = frozenset(
     [
         "data",

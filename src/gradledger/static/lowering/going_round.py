@@ -65,11 +65,14 @@ class Rounds(Managers):
         outer, self.fresh = self.fresh, frozenset() if draws else self._given()
         self.count_comparison()
         before, frozen, parted = dict(self.store), self.frozen, self.frozen_if
+        half_frozen, evaluating = self.half_frozen, self.evaluating
         statements = self.statements
         body, loop = self._round(node, id, enter, {})
         again = self._left_behind(before, loop, body)
-        if acts(body) and (again or self.frozen != frozen):
+        otherwise = self.frozen != frozen or self.half_frozen != half_frozen
+        if acts(body) and (again or otherwise or not evaluating <= self.evaluating):
             self.store = joined(before, self.store) | again
+            self.evaluating &= evaluating
             body, loop = self._round(node, id, enter, again)
         elif not acts(body):
             self.statements = statements + len(node.body)
@@ -91,6 +94,7 @@ class Rounds(Managers):
         set_back = dict.fromkeys(loop.set_back, Count(""))
         self.store = joined(before, self.store) | counts | set_back
         self.frozen &= frozen
+        self.evaluating &= evaluating
         self.frozen_if &= parted
 
     def _given(self) -> frozenset[str]:
@@ -131,6 +135,7 @@ class Rounds(Managers):
         self.loops.append(loop)
         try:
             loop.of_data = isinstance(node, ast.For) and not is_range(node.iter)
+            loop.node = node if isinstance(node, ast.For) else None
 
             def write() -> None:
                 self._start_counters(node, loop)
@@ -207,16 +212,10 @@ class Rounds(Managers):
             if not isinstance(new, Thing) or not new.sure or new.plain or new.kept:
                 continue
             # What is made anew, and not of what it was, has no graph but its own.
-            if at not in new.carried or any(map(self._cuts_graphs, new.reach)):
+            if at not in new.carried or any(self.says_of(key, CUTS) for key in new.reach):
                 continue
             if not is_set_back(full.rpartition(":")[2], node):
                 self.emit(Keep(at, "state", walked=True))
-
-    def _cuts_graphs(self, key: str) -> bool:
-        """Is it a model of the project's own that may detach what it gives to its next call?"""
-        model = self.store.get(key)
-        cls = model.cls if isinstance(model, Thing) else None
-        return cls is not None and cls.module.says(CUTS, cls.node)
 
     def write_rounds(
         self,

@@ -6,12 +6,14 @@ import ast
 import re
 
 from gradledger.ledger.events import Keep
+from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
-from gradledger.static.lowering import facts
+from gradledger.static.lowering import graphless
 from gradledger.static.lowering.effects import Clears, Clips, Edits, Excuses, Reads, Spends
 from gradledger.static.lowering.facts import OF_ONE_COPY
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.members import named_by
+from gradledger.static.lowering.scopes import hands_on
 from gradledger.static.lowering.spelling import last_name
 from gradledger.static.lowering.stepping import Stepping
 from gradledger.static.lowering.values import (
@@ -29,8 +31,10 @@ from gradledger.static.lowering.values import (
     Thing,
     is_plain,
     kept_in,
+    within,
 )
 from gradledger.static.patterns import Pattern
+from gradledger.static.vocabulary import CUTS, NO_GRADIENTS
 
 SCALE_MATTERS_NOT = Pattern(r"get_scale|isfinite|isnan|isinf")
 """Words around a norm that is right in any unit."""
@@ -67,7 +71,7 @@ class GradientCalls(Stepping):
         if name in ("extend", "append", "items", "values", "named_parameters", "parameters"):
             return parameters
         of_data = ast.unparse(node.func).endswith(f".data.{name}")
-        plain = of_data or name in facts.DETACHING
+        plain = of_data or name in graphless.DETACHING
         return PLAIN if plain else Thing(reach=parameters.keys, leaf=True)
 
     def spend_by_hand(self, node: ast.AST, parameters: Parameters) -> None:
@@ -240,6 +244,32 @@ class GradientCalls(Stepping):
         holder = last_name(target)
         if holder and f"{holder}.pop" in self.scope.module.source:
             return NO_PLACES  # what is put into it is taken out again
+        return frozenset({self.keep_loss(value, node)})
+
+    def keep_loss(self, value: Thing, node: ast.AST) -> Place:
+        """A loss is put there with its graph."""
         at = self.at(node)
         self.emit(Keep(at, "loss"))
-        return frozenset({at})
+        if self._is_surely_recorded(value):
+            self.recorded[at] = value, self.scope, self.loops[-1].node
+        return at
+
+    def _is_surely_recorded(self, value: Thing) -> bool:
+        """Are all nets that it was made by in sight, and is nothing that may switch them off?"""
+        if self.grad_in_doubt or value.by_name or not (value.sure and value.reach):
+            return False
+        loop = self.loops[-1]
+        if value.depth != len(self.loops) or not loop.is_of_all_data(self.loops[:-1]):
+            return False
+        if loop.node is None or hands_on(loop.node):
+            return False
+        frozen = any(within(net, key) for net in value.reach for key in self.frozen)
+        return not frozen and not any(
+            self.says_of(net, words) for net in value.reach for words in (CUTS, NO_GRADIENTS)
+        )
+
+    def says_of(self, key: str, words: Pattern) -> bool:
+        """Is it a model of the project's own, whose class says one of these words?"""
+        model = self.store.get(key)
+        cls = model.cls if isinstance(model, Thing) else None
+        return cls is not None and cls.module.says(words, cls.node)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from gradledger.ledger.events import Keep
 from gradledger.ledger.tuples import NamedTuple
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.asked import handed
 from gradledger.static.lowering.blocks import acts, events_in, holds
-from gradledger.static.lowering.callees import SMALL, cuts, has_no_graph, length_of
+from gradledger.static.lowering.callees import SMALL, cuts, has_no_graph, is_decorated, length_of
 from gradledger.static.lowering.effects import (
     Clears,
     Deposits,
@@ -26,6 +27,7 @@ from gradledger.static.lowering.scopes import Scope
 from gradledger.static.lowering.spelling import is_static
 from gradledger.static.lowering.values import (
     NO_KEYS,
+    NO_PLACES,
     NONE,
     PLAIN,
     UNKNOWN,
@@ -39,13 +41,14 @@ from gradledger.static.lowering.values import (
     Parameters,
     Thing,
     is_plain,
+    kept_in,
     reach_of,
     within,
 )
 from gradledger.static.module import ATTRIBUTES
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import Call, Program
-from gradledger.static.vocabulary import CUTS_IN_PLACE, DOES, HOOKS
+from gradledger.static.vocabulary import CUTS_IN_PLACE, DOES, HOOKS, TRAINS
 
 _NUMBER = Pattern(r"#(\d+)")
 
@@ -130,7 +133,7 @@ class Inlining(Looking):
         nets: dict[ast.expr, Known] = {}
         asked = self.asked_for_parameters(function)
         for name, spelled in handed(function, node) if asked else ():
-            key = self._key_of(spelled) if name in asked else ""
+            key = self.key_of(spelled) if name in asked else ""
             given = self.store.get(key)
             if isinstance(given, Thing) and _may_be_a_net(given):
                 nets[spelled] = Thing(key)
@@ -139,17 +142,6 @@ class Inlining(Looking):
         return Arguments(
             tuple(map(nets.get, node.args, arguments.positional)), arguments.named | named
         )
-
-    def _key_of(self, spelled: ast.expr) -> str:
-        """Where that which is spelled like this is kept; empty where nobody knows."""
-        match spelled:
-            case ast.Name(id=name):
-                return self.where(name)
-            case ast.Attribute(value=base, attr=name):
-                owner = self.eval(base)
-                return f"{owner.key}.{name}" if isinstance(owner, Thing) and owner.key else ""
-            case _:
-                return ""
 
     def _attaches(self, function: FunctionDef) -> bool:
         """Does it give new parts to an object, by itself or by what it calls?"""
@@ -164,8 +156,10 @@ class Inlining(Looking):
             self.doubted |= OF_THE_FROZEN
 
     def _is_worth_following(self, function: FunctionDef, arguments: Arguments) -> bool:
-        return self.is_interesting(function) or self.acts_on_what_it_has(
-            function, arguments.values()
+        return (
+            self.is_interesting(function)
+            or self.acts_on_what_it_has(function, arguments.values())
+            or (bool(self.optimizers) and self.sums_up(function))
         )
 
     def _followed(
@@ -181,23 +175,39 @@ class Inlining(Looking):
             node=function.node,
         )
         self.stack.append(id(function.node))
-        enabled = self.grad_enabled
+        enabled, doubt = self.grad_enabled, self.grad_in_doubt
         self.grad_enabled = enabled and not has_no_graph(function.node)
+        self.grad_in_doubt = doubt or is_decorated(function.node)
         try:
             body = self.block(lambda: self._enter(function, scope, arguments, root=root))
         finally:
             self.stack.pop()
-            self.grad_enabled = enabled
+            self.grad_enabled, self.grad_in_doubt = enabled, doubt
         if acts(body) or holds(body, Resumes):
             self.out.append(Call(body))
         value, *others = scope.returned or [NONE]
         for other in others:
             value = join(value, other)
+        if self.loops and holds(body, Keep):
+            self._let_go(scope, value, node)
         trains = not self.loops and is_plain(value) and holds(body, Spends)
         if trains and self._is_closed(body, begun, before):
             # The next call, as for another fold of the data, does the same to other things.
             self.closed[id(function.node)] = value
         return value
+
+    def _let_go(self, scope: Scope, returned: Known, node: ast.AST) -> None:
+        """What only a function's own names hold goes with them."""
+        arguments = getattr(scope.node, "args", None)
+        inside = ast.walk(arguments) if isinstance(arguments, ast.arguments) else ()
+        given = {scope.id + each.arg for each in inside if isinstance(each, ast.arg)}
+        own, others = NO_PLACES, kept_in(returned)
+        for name, value in self.store.items():
+            if name.startswith(scope.id) and name not in given:
+                own |= kept_in(value)
+            else:
+                others |= kept_in(value)
+        self.release(own - others, node)
 
     def _is_closed(self, body: Program, begun: int, before: set[str]) -> bool:
         """Does it deposit, spend and clear only what was made in it, from this number on?"""
@@ -274,6 +284,7 @@ class Inlining(Looking):
             elif isinstance(value, Optimizer) and not value.name:  # made right in the call
                 value = self._register(replace(value, name=name))
             self.store[full] = value
+            self.note_holder(value, name, scope)
         if node.args.vararg:
             self.store[scope.id + node.args.vararg.arg] = Items(tuple(given[len(names) :]))
         if node.args.kwarg:
@@ -315,6 +326,8 @@ class Inlining(Looking):
             if function.module.says(ATTRIBUTES, function.node):
                 self.may_thaw(bound)
         self.listening = self.listening or function.module.says(HOOKS, function.node)
+        if self.evaluating and function.module.says(TRAINS, function.node):
+            self.evaluating = NO_KEYS
         values = (*bound, *arguments.values())
         made = self.computed(*values, sure=False)
         if made.plain:
@@ -325,9 +338,8 @@ class Inlining(Looking):
                 surely = NO_KEYS
             elif self.gives_several(function):
                 # Which of them is made of which argument, nobody knows: data is an argument, too.
-                surely = frozenset.intersection(
-                    *(reach_of(v) for v in values if isinstance(v, Thing) or reach_of(v))
-                )
+                given = (reach_of(v) for v in values if isinstance(v, Thing) or reach_of(v))
+                surely = made.reach.intersection(*given)
             made = replace(made, reach=surely, maybe=made.maybe | (made.reach - surely))
 
         def follow() -> Known:

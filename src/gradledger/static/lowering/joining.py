@@ -7,7 +7,6 @@ from gradledger.ledger.values import replace
 from gradledger.static.lowering.values import (
     NO_PLACES,
     NONE,
-    UNKNOWN,
     Constant,
     Count,
     External,
@@ -18,7 +17,9 @@ from gradledger.static.lowering.values import (
     Scaler,
     Scheduler,
     Thing,
+    kept_in,
     reach_of,
+    within,
 )
 
 
@@ -81,8 +82,15 @@ def join(one: Known, other: Known) -> Known:
         case (Constant() | Count(), Thing()):
             return replace(other, weight=UNKNOWN_WEIGHT, plain=other.plain)
         case _:
-            reach = reach_of(one) | reach_of(other)
-            return Thing(reach=reach) if reach else UNKNOWN
+            return _either(one, other)
+
+
+def _either(one: Known, other: Known) -> Thing:
+    """What reaches these on one way, and those on the other."""
+    ones, others = reach_of(one), reach_of(other)
+    reach = ones & others if ones and others else ones | others
+    maybe = (ones | others) - reach
+    return Thing(reach=reach, maybe=maybe, kept=kept_in(one) | kept_in(other))
 
 
 def _home(made: External) -> str:
@@ -110,7 +118,10 @@ def _things(one: Thing, other: Thing) -> Thing:
     if one.plain and other.plain:
         return replace(one, key=one.key if one.key == other.key else "")
     a, b = (one, other) if not one.plain else (other, one)
-    reach = one.reach | other.reach | ({b.key} if b.key and not b.plain else set())
+    if not b.plain and _is_part(a.key, b.key):
+        a, b = b, a  # a whole stands for its parts, which are reached or not
+    other_key = b.key and not b.plain and not _is_part(b.key, a.key)
+    reach = one.reach | other.reach | ({b.key} if other_key else set())
     if one.reach and other.reach and not (one.plain or other.plain):
         reach = one.reach & other.reach
     return replace(
@@ -125,11 +136,16 @@ def _things(one: Thing, other: Thing) -> Thing:
         sure=one.sure and other.sure,
         depth=min(one.depth, other.depth),
         passes=one.passes | other.passes if one.passes and other.passes else NO_PLACES,
+        by_name=one.by_name or other.by_name,
         optional=one.optional or other.optional,
         cls=one.cls if one.cls == other.cls else None,
         built=one.built if one.built == other.built else "",
         own=one.own or other.own or (one.cls is not None and other.cls is not None),
     )
+
+
+def _is_part(key: str, whole: str) -> bool:
+    return bool(whole) and key != whole and within(key, whole)
 
 
 def _weights(one: Weight, other: Weight) -> Weight:

@@ -31,6 +31,7 @@ class Knowledge:
         self.spelled: dict[int, str] = {}
         """Conditions, as `ast.unparse` writes them."""
         self.dividing: dict[int, frozenset[str]] = {}
+        self.summing: dict[int, bool] = {}
         self.several: dict[int, bool] = {}
         self.settings: dict[int, dict[str, set[object]]] = {}
         """By module, the names of sizes that its data is a multiple of."""

@@ -10,8 +10,8 @@ from gradledger.static.lowering.blocks import acts
 from gradledger.static.lowering.effort import LETTERS_IN_A_STEP
 from gradledger.static.lowering.expressions import cuts_each
 from gradledger.static.lowering.facts import ITERATION_WRAPPERS
-from gradledger.static.lowering.going_round import Rounds
 from gradledger.static.lowering.loop_shapes import is_range
+from gradledger.static.lowering.many_optimizers import ManyOptimizers
 from gradledger.static.lowering.scopes import LoopState
 from gradledger.static.lowering.spelling import called_name
 from gradledger.static.lowering.values import (
@@ -22,7 +22,6 @@ from gradledger.static.lowering.values import (
     Gradients,
     Items,
     Known,
-    Optimizer,
     Parameters,
     Thing,
     is_plain,
@@ -37,7 +36,7 @@ PIECES = frozenset(["chunk", "split", "tensor_split"])
 STEPS_OF_ITEMS = Pattern(r"\]\.(?:step|zero_grad)\(")
 
 
-class Loops(Rounds):
+class Loops(ManyOptimizers):
     """`for` and `while`."""
 
     def iterating(self, node: ast.For | ast.AsyncFor) -> None:
@@ -52,29 +51,27 @@ class Loops(Rounds):
             self.assign(node.target, self._one_of(items, node))
             guarded, partly = self.guarded, self.partly
             self.partly, self.in_parameters = False, self.in_parameters + 1
-            self._once(node.body)
+            self.once(node.body)
             self.guarded, self.partly = guarded, partly
             self.in_parameters -= 1
             return
-        if self._over_optimizers(node, items):
+        if self.over_optimizers(node, items):
             return
         if isinstance(items, Gradients) or self._over_gradients(node, items):
             self.assign(node.target, items)
-            self._once(node.body)
+            self.once(node.body)
             return
-        indexed = self._indexed(node.iter)
+        indexed = self.indexed(node.iter)
         if isinstance(indexed, Items) and indexed.values:
             items = Items(tuple(map(Constant.of, range(len(indexed.values)))))
         elif indexed is not None and STEPS_OF_ITEMS.search(self.scope.module.text(node)):
             # A collection that nobody knows: all of its optimizers are as one.
             self.assign(node.target, UNKNOWN)
-            self._once(node.body)
+            self.once(node.body)
             return
-        elif counter := self._picks_optimizers(node, items):
+        elif counter := self.picking(node, items):
             self.assign(node.target, UNKNOWN)
-            self.each_once.add(counter)
-            self._once(node.body)
-            self.each_once.discard(counter)
+            self.once_for_each(counter, node.body)
             return
         if isinstance(items, Items) and 0 < len(items.values) <= 6 and _worth_unrolling(items):
             self._unrolled(node, items)
@@ -103,65 +100,6 @@ class Loops(Rounds):
 
         return cuts_slices(node)
 
-    def _indexed(self, iterable: ast.expr) -> Known | None:
-        """What `range(len(x))` counts the items of."""
-        match iterable:
-            case ast.Call(
-                func=ast.Name(id="range"), args=[ast.Call(func=ast.Name(id="len"), args=[counted])]
-            ):
-                return self.eval(counted)
-        return None
-
-    def _picks_optimizers(self, node: ast.For | ast.AsyncFor, items: Known) -> str:
-        """The counter of a loop that takes another optimizer of a collection in each round.
-
-        `for i in range(n)` and `optimizers[i]`, made by a comprehension or a loop: all are as one.
-        """
-        target = node.target.elts[0] if isinstance(node.target, ast.Tuple) else node.target
-        if isinstance(items, Items) or not isinstance(target, ast.Name):
-            return ""
-        if f"[{target.id}]" not in self.scope.module.text(node):
-            return ""
-        for statement in node.body:
-            for inner in ast.walk(statement):
-                match inner:
-                    case ast.Subscript(value=collection, slice=ast.Name(id=name)) if (
-                        name == target.id
-                    ):
-                        held = self.eval_quietly(collection)
-                        if isinstance(held, Items) and len(held.values) == 1:
-                            held = held.values[0]
-                        if isinstance(held, Optimizer):
-                            return self.full_name(target.id)
-        return ""
-
-    def _over_optimizers(self, node: ast.For | ast.AsyncFor, items: Known) -> bool:
-        """A loop over a collection of optimizers that nobody knows: all of them are as one."""
-        if isinstance(items, Items) and items.values:
-            return False
-        target = node.target.elts[-1] if isinstance(node.target, ast.Tuple) else node.target
-        if not isinstance(target, ast.Name):
-            return False
-        uses = self.uses()
-        if uses.role(target.id) not in ("optimizer", "scheduler") or not uses.steps(target.id):
-            return False
-        collection = node.iter
-        while isinstance(collection, ast.Call):
-            inner = collection.func
-            if isinstance(inner, ast.Attribute) and not collection.args:
-                collection = inner.value  # `optimizers.values()`
-            elif collection.args:
-                collection = collection.args[0]  # `enumerate(optimizers)`
-            else:
-                return False
-        value = self.eval_quietly(collection)
-        key = value.key if isinstance(value, Thing) and value.key else ast.unparse(collection)
-        self.assign(node.target, UNKNOWN)
-        known = self.store.get(f"{key}[*]")
-        self.store[self.full_name(target.id)] = known or Thing(f"{key}[*]")
-        self._once(node.body)
-        return True
-
     def _over_gradients(self, node: ast.For | ast.AsyncFor, items: Known) -> bool:
         """A loop over parameters that nobody knows: what is done to one is done to all."""
         if not isinstance(items, Thing) or not isinstance(node.target, ast.Name):
@@ -175,7 +113,7 @@ class Loops(Rounds):
             return Items((PLAIN, parameters))
         return parameters
 
-    def _once(self, body: list[ast.stmt]) -> None:
+    def once(self, body: list[ast.stmt]) -> None:
         """A body that is as good as done once; its own exits end there."""
         self._write_once(self.block(lambda: self.run(body)))
 

@@ -24,6 +24,13 @@ from gradledger.static.lowering.values import (
 from gradledger.static.program import Leave
 
 NO_GRAD = frozenset({"no_grad", "inference_mode"})
+LEAVES_GRAPHS_ALONE = frozenset(
+    {
+        *("autocast", "enable_grad", "no_sync", "accumulate", "scale_loss", "detect_anomaly"),
+        *("tqdm", "trange", "open", "SummaryWriter", "record_function", "profile"),
+    }
+)
+"""Managers that surely do not switch the recording of graphs off."""
 
 
 class Halves(NamedTuple):
@@ -40,7 +47,7 @@ class Managers(Trying):
     def managing(self, node: ast.With | ast.AsyncWith) -> None:
         """`with`: what the managers change, is changed inside."""
         grad, local, accumulating = self.grad_enabled, self.local, self.accumulating
-        maybe, autocast = self.no_sync_maybe, self.autocast
+        maybe, autocast, doubt = self.no_sync_maybe, self.autocast, self.grad_in_doubt
         after: list[Callable[[], None]] = []
         for item in node.items:
             self._enter_manager(item, after)
@@ -48,7 +55,7 @@ class Managers(Trying):
             self.local = True
         self.run(node.body)
         self.grad_enabled, self.local, self.accumulating = grad, local, accumulating
-        self.no_sync_maybe, self.autocast = maybe, autocast
+        self.no_sync_maybe, self.autocast, self.grad_in_doubt = maybe, autocast, doubt
         if not (self.out and isinstance(self.out[-1], Leave)):
             for leave in after:
                 leave()
@@ -62,6 +69,8 @@ class Managers(Trying):
     def _enter_manager(self, item: ast.withitem, after: list[Callable[[], None]]) -> None:
         manager = item.context_expr
         name, call = self._name_of(manager), manager if isinstance(manager, ast.Call) else None
+        if name not in LEAVES_GRAPHS_ALONE:
+            self.grad_in_doubt = True
         if name in NO_GRAD:
             self.grad_enabled = False
             return

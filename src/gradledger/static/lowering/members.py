@@ -89,6 +89,8 @@ class Members(Names):
             value = self.load(f"{thing.key}.{name}")
             if value is not None:
                 return value
+        if name == "training" and self.is_evaluating(thing.key):
+            return Constant.of(False)
         if name == "data" and (thing.leaf or not thing.reach) and thing.key:
             return replace(thing, plain=True)
         if name in PLAIN_ATTRIBUTES or (thing.plain and not thing.key):

@@ -83,10 +83,28 @@ class Names(Naming):
 
     def is_of_this_batch(self, target: ast.expr) -> bool:
         """Was it made for the data at hand, with which it is let go?"""
+        if isinstance(target, ast.Subscript):
+            return self._is_of_this_round(target.value) or self.is_of_this_batch(target.value)
         if isinstance(target, ast.Attribute):
             owner = self.eval(target.value)
             return isinstance(owner, Thing) and owner.key in self.loops[-1].born
         return isinstance(target, ast.Name) and self.full_name(target.id) in self.fresh
+
+    def _is_of_this_round(self, holder: ast.expr) -> bool:
+        """Was that which holds an item made since the round of the loop at hand began?"""
+        loop, key = self.loops[-1], self.key_of(holder)
+        return key in loop.assigned and key not in loop.read
+
+    def key_of(self, spelled: ast.expr) -> str:
+        """Where that which is spelled like this is kept; empty where nobody knows."""
+        match spelled:
+            case ast.Name(id=name):
+                return self.where(name)
+            case ast.Attribute(value=base, attr=name):
+                owner = self.eval(base)
+                return f"{owner.key}.{name}" if isinstance(owner, Thing) and owner.key else ""
+            case _:
+                return ""
 
     def defined(self, module: Module, name: str, depth: int = 0) -> Known | None:
         """What the top level of a module defines by this name."""

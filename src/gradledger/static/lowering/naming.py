@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 
+from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.effects import Excuses, Renews
 from gradledger.static.lowering.facts import has_parameters
-from gradledger.static.lowering.state import State
+from gradledger.static.lowering.modes import Modes
 from gradledger.static.lowering.values import (
     NO_KEYS,
     Items,
@@ -19,7 +20,7 @@ from gradledger.static.lowering.values import (
 )
 
 
-class Naming(State):
+class Naming(Modes):
     """Gives names to values, and to optimizers names by which they are told apart."""
 
     def bind(self, full: str, value: Known, node: ast.AST, shown: str) -> Known:
@@ -44,6 +45,7 @@ class Naming(State):
             case Items():
                 value = self._named_items(value, shown)
         self.store[full] = value
+        self.note_holder(value, shown, self.scope)
         if self.loops:
             at = self.at(node)
             for loop in self.loops:
@@ -84,17 +86,34 @@ class Naming(State):
     def _register(self, optimizer: Optimizer) -> Optimizer:
         known = self.optimizers.get(optimizer.name)
         if known is not None and known != optimizer:
-            if known.keys == optimizer.keys:
-                # The same optimizer, made in two branches or once per epoch.
+            is_now_known = known.keys is None and optimizer.keys is not None
+            if _is_the_same(optimizer, known):
+                # Made in two branches or once per epoch.
                 optimizer = replace(optimizer, made_at=known.made_at)
-            elif known.made_at != optimizer.made_at and known.keys is not None:
+            elif known.made_at != optimizer.made_at and not is_now_known:
                 # Another one, by the same name.
-                name = f"{optimizer.name} (line {optimizer.made_at.line})"
-                while (taken := self.optimizers.get(name)) and taken.keys != optimizer.keys:
+                name = f"{optimizer.name} (line {_line_apart(optimizer.made_at, known.made_at)})"
+                while (taken := self.optimizers.get(name)) and not _is_the_same(optimizer, taken):
                     name += ", again"
                 optimizer = replace(optimizer, name=name)
         self.optimizers[optimizer.name] = optimizer
         return optimizer
+
+
+def _is_the_same(optimizer: Optimizer, before: Optimizer) -> bool:
+    """Does it have the same parameters? Where nobody knows them, each call makes its own."""
+    if optimizer.keys != before.keys:
+        return False
+    one, other = optimizer.made_at, before.made_at
+    called_twice = one != other and (one.path, one.line) == (other.path, other.line)
+    return optimizer.keys is not None or not called_twice
+
+
+def _line_apart(one: Place, other: Place) -> int:
+    """The line by which one of two places is told from the other: its own, or that of its call."""
+    while one.line == other.line and one.via is not None and other.via is not None:
+        one, other = one.via, other.via
+    return one.line
 
 
 def _takes_over(optimizer: Optimizer, before: Optimizer, reached: frozenset[str]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from gradledger.ledger.events import UNKNOWN_WEIGHT, Weight
 from gradledger.ledger.values import replace
-from gradledger.static.lowering import facts, sizes
+from gradledger.static.lowering import facts, graphless, sizes
 from gradledger.static.lowering.callees import cuts
 from gradledger.static.lowering.effects import Reads
 from gradledger.static.lowering.inlining import Arguments
@@ -31,6 +31,7 @@ from gradledger.static.lowering.values import (
     Thing,
     optimizers_in,
     reach_of,
+    within,
 )
 from gradledger.static.lowering.weights import MEAN, of_reduction
 from gradledger.static.patterns import Pattern
@@ -136,13 +137,15 @@ class OutsideCalls(TensorCalls):
         if _requires_grad(arguments) or name == "Parameter":
             trained = arguments.get(1, "requires_grad") in (None, Constant.of(True))
             return Thing(leaf=True, built=dotted if trained else "")
-        if torch and (name in FROM_DATA or name in facts.DETACHING or name.endswith("_like")):
+        if torch and (name in FROM_DATA or name in graphless.DETACHING or name.endswith("_like")):
             return PLAIN
         if name == "functional_call":  # with other parameters than its own, as a rule
             made = self.computed(*arguments.values(), sure=False)
             return replace(made, reach=NO_KEYS, maybe=made.maybe | made.reach)
         if name in ("deepcopy", "copy") and isinstance(first := arguments.get(0, ""), Thing):
-            return Thing(plain=first.plain, cls=first.cls, built=first.built or dotted)
+            frozen = any(within(first.key, key) for key in self.frozen)
+            built = dotted if frozen else first.built or dotted
+            return Thing(plain=first.plain, cls=first.cls, built=built)
         if torch and name in sizes.CREATORS:
             return Thing(plain=True, shape=sizes.created(name, arguments))
         if name in sizes.DATASETS:
@@ -353,4 +356,4 @@ def _requires_grad(arguments: Arguments) -> bool:
 
 def _detaches(function: External) -> bool:
     """`torch.Tensor.detach`, given to somebody who calls it."""
-    return ".Tensor." in function.dotted and facts.last(function.dotted) in facts.DETACHING
+    return ".Tensor." in function.dotted and facts.last(function.dotted) in graphless.DETACHING

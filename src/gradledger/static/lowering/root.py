@@ -9,7 +9,7 @@ from functools import cache
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import Value
 from gradledger.static.lowering.frameworks import Frameworks
-from gradledger.static.lowering.values import Optimizer, Thing, within
+from gradledger.static.lowering.values import Optimizer, Places, Thing, within
 from gradledger.static.module import Module
 from gradledger.static.program import Program
 
@@ -46,6 +46,8 @@ class Root(Value):
     """Nets of several optimizers that are made in sight, hold no other, and go to nobody else."""
     module: Module | None = None
     """The file that it stands in."""
+    only_shown: Places = frozenset()
+    """Sums of losses whose graphs are surely recorded, and surely never walked."""
 
     @property
     def freezes(self) -> bool:
@@ -65,15 +67,40 @@ def root_of(walk: Frameworks, what: str, node: ast.AST, program: Program | None,
         walk.condition_names,
         tuple(walk.unknown),
         why,
-        frozenset(key for key in walk.made if _only_called(walk, key)) | _left_out(walk),
+        _strays(walk),
         contents,
         frozenset(walk.uncounted),
         frozenset(walk.deferred),
         frozenset(walk.doubted),
         apart=_apart(walk, contents),
         module=module,
+        only_shown=_only_shown(walk, program),
         freezing=bool if _known_frozen(walk) else _freezing(module, node, walk.inlined),
     )
+
+
+def _strays(walk: Frameworks) -> frozenset[str]:
+    """Models that are called, and that no optimizer has."""
+    called = frozenset(key for key in walk.made if _only_called(walk, key))
+    if not walk.optimizers:
+        return called
+    from gradledger.static.lowering.untrained import held_untrained, is_like_an_owned
+
+    alike = frozenset(
+        net.key
+        for name, net in walk.store.items()
+        if isinstance(net, Thing) and net.cls is not None and not net.plain
+        if is_like_an_owned(walk, net) and _only_called(walk, name)
+    )
+    return called | alike | _left_out(walk) | frozenset(held_untrained(walk))
+
+
+def _only_shown(walk: Frameworks, program: Program | None) -> Places:
+    if program is None or not walk.recorded:
+        return frozenset()
+    from gradledger.static.lowering.only_shown import only_shown
+
+    return only_shown(walk, program)
 
 
 def _contents(walk: Frameworks) -> dict[str, frozenset[str]]:

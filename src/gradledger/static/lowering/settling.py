@@ -15,6 +15,7 @@ from gradledger.ledger.events import (
     Clip,
     Edit,
     Event,
+    Keep,
     Read,
     Replace,
     Schedule,
@@ -42,7 +43,7 @@ from gradledger.static.lowering.effects import (
 )
 from gradledger.static.lowering.ownership import Ownership
 from gradledger.static.lowering.retaining import last_walks
-from gradledger.static.lowering.values import within
+from gradledger.static.lowering.values import Places, within
 from gradledger.static.program import NOTHING, Branch, Do, Program, Require
 
 TYPE_CHECKING = False
@@ -61,8 +62,10 @@ class TooManyOwners(Exception):
 class Settling:
     """Turns the effects of one program into events."""
 
-    def __init__(self, program: Program, ownership: Ownership) -> None:
+    def __init__(self, program: Program, ownership: Ownership, only_shown: Places) -> None:
         self._own = ownership
+        self._only_shown = only_shown
+        """Sums whose graphs nothing will ever walk."""
         self._last_walks = frozenset(last_walks(program))
         """Backwards after which nothing walks the same graph again."""
         self._thrown_away = thrown_away(program)
@@ -78,6 +81,9 @@ class Settling:
         sure, maybe = self._own.reached(event.keys, event.maybe)
         frozen = self._own.frozen(event.frozen)
         sure, maybe = sure - frozen, maybe - frozen
+        if event.half_frozen:
+            doubtful = sure & self._own.frozen(event.half_frozen)
+            sure, maybe = sure - doubtful, maybe | doubtful
         if len(maybe) > MOST_GUESSES:
             raise TooManyOwners
         return self._guessed(event, sure, sorted(maybe), sure)
@@ -180,6 +186,9 @@ class Settling:
         cells = self._own.cells if everybody else self._own.named(event)[0]
         return Do(Read(event.at, cells)) if cells else NOTHING
 
+    def _keep(self, event: Keep) -> Program:
+        return Do(replace(event, unwalked=event.at in self._only_shown))
+
     def _schedule(self, event: Schedule) -> Program:
         return Do(event) if event.optimizer in self._own.optimizers else NOTHING
 
@@ -226,6 +235,7 @@ _SETTLE: dict[type[Event], Callable[[Any, Any], Program]] = {
     Replaces: Settling._replace,
     Excuses: Settling._excuse,
     HandsOver: Settling._hand_over,
+    Keep: Settling._keep,
     Schedule: Settling._schedule,
 }
 

@@ -20,3 +20,16 @@ def is_static(function: ast.AST) -> bool:
     """Is it a method that is given no object?"""
     decorators = getattr(function, "decorator_list", [])
     return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in decorators)
+
+
+def decided_by(index: ast.expr) -> str:
+    """The name of which each value gives another index: `i` of `i`, `str(i)` and `f"net{i}"`."""
+    match index:
+        case ast.Name(id=name):
+            return name
+        case ast.Call(func=ast.Name(id="str"), args=[inner], keywords=[]):
+            return decided_by(inner)
+        case ast.JoinedStr(values=parts):
+            told = [part.value for part in parts if isinstance(part, ast.FormattedValue)]
+            return decided_by(told[0]) if len(told) == 1 else ""
+    return ""

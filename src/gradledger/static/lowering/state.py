@@ -14,7 +14,7 @@ from gradledger.static.lowering.effort import LETTERS_IN_A_STEP, Effort
 from gradledger.static.lowering.joining import joined
 from gradledger.static.lowering.roles import Uses
 from gradledger.static.lowering.scopes import LoopState, Scope
-from gradledger.static.lowering.values import Known, Optimizer, Scaler
+from gradledger.static.lowering.values import Known, Optimizer, Scaler, Thing, kept_in
 from gradledger.static.module import Module
 from gradledger.static.program import Do, Forget, Leave, Program, Sequence
 from gradledger.static.project import Project
@@ -43,11 +43,17 @@ class State(Effort):
         self.ended: list[tuple[str, Event]] = []
         """Loops over data in the block at hand, and that their data has ended."""
         self.frozen: frozenset[str] = frozenset()
+        self.half_frozen: frozenset[str] = frozenset()
+        """What is frozen in some rounds of a loop, and free in others."""
         self.frozen_if: frozenset[tuple[str, str, bool]] = frozenset()
         """What is frozen where a condition has this answer, and was not before."""
         self.frozen_apart: tuple[frozenset[str], frozenset[str]] = frozenset(), frozenset()
         """What one of the two ways that have just met has frozen, and what the other has."""
+        self.evaluating: frozenset[str] = frozenset()
+        """Models that were told to evaluate, and not to train since."""
         self.grad_enabled = True
+        self.grad_in_doubt = False
+        """Something around may have switched the recording of graphs off."""
         self.averaged: dict[Place, bool] = {}
         """Where models are called outside of `no_sync`, and whether they surely have ranks."""
         self.autocast = False
@@ -87,13 +93,20 @@ class State(Effort):
         self.rest_at = ("", 0)
         """The scope, and the loops around, in which a loop with windows has just ended."""
         self.each_once: set[str] = set()
-        """Counters of loops that go once through a collection of optimizers, which are as one."""
+        """Names that are another one of a collection of optimizers, or its key, in each round."""
+        self.picked: dict[str, str] = {}
+        """Of collections of optimizers, which are as one: the key by which one was first taken."""
         self.doubted: set[str] = set()
         """Rules that something in the code may speak against, in ways that are not followed."""
         self.listening = False
         """Hooks on tensors wait for what the next backward brings them."""
         self.hooked = False
         """Hooks may spend or clear each gradient as it arrives."""
+        self.recorded: dict[Place, tuple[Thing, Scope, ast.For | None]] = {}
+        """Where losses whose graphs are surely recorded are put into sums over data, and in which
+        call and loop that is."""
+        self.holders: dict[Place, set[tuple[Scope, str]]] = {}
+        """For each such place, the names by which the sum was known, and in which calls."""
         self.unknown: list[tuple[Place, str]] = []
         self._scope_count = 0
         self.ever_frozen: frozenset[str] = frozenset()
@@ -177,6 +190,11 @@ class State(Effort):
         self.count_work(1)
         self.out.append(Do(event))
 
+    def note_holder(self, value: Known, name: str, scope: Scope) -> None:
+        """By this name, too, somebody has what was kept."""
+        for place in kept_in(value) & self.recorded.keys():
+            self.holders.setdefault(place, set()).add((scope, name))
+
     def forget(self, variable: str) -> None:
         """Conditions on this variable have to be asked again."""
         self.out.append(Forget(variable))
@@ -208,21 +226,25 @@ class State(Effort):
         """Two ways to go on from here, as blocks; afterwards, names are what they are on both."""
         self.count_comparison()
         before, frozen, parted = dict(self.store), self.frozen, self.frozen_if
+        evaluating = self.evaluating
         then = self.block(one)
         after_then, frozen_then, parted_then = self.store, self.frozen, self.frozen_if
         self.store, self.frozen, self.frozen_if = before, frozen, parted
+        evaluating_then, self.evaluating = self.evaluating, evaluating
         orelse = self.block(other)
         self.frozen_apart = frozenset(), frozenset()
         if _leaves(then):
             return then, orelse
         if _leaves(orelse):
             self.store, self.frozen, self.frozen_if = after_then, frozen_then, parted_then
+            self.evaluating = evaluating_then
             return then, orelse
         self.store = joined(after_then, self.store)
         self._note_joined_optimizers()
         self.frozen_apart = frozen_then - self.frozen, self.frozen - frozen_then
         self.frozen = self.frozen & frozen_then
         self.frozen_if = self.frozen_if & parted_then
+        self.evaluating &= evaluating_then
         return then, orelse
 
     def _note_joined_optimizers(self) -> None:

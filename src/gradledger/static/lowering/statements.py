@@ -60,6 +60,8 @@ class Statements(Loops):
         match called_name(node.value), node.value.args:
             case "set_grad_enabled", [ast.Constant(value=bool(enabled))]:
                 self.grad_enabled = enabled
+            case "set_grad_enabled", _:
+                self.grad_in_doubt = True
             case "enter_context", [ast.Call() as manager]:
                 self.grad_enabled &= called_name(manager) not in NO_GRAD
 

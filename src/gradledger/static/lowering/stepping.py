@@ -45,6 +45,9 @@ ROLE_METHODS = frozenset(
     ["step", "zero_grad", "scale", "unscale_", "update", "first_step", "second_step"]
 )
 
+OF_ONE_SCALE = frozenset({"GL403", "GL405"})
+"""Rules by which one optimizer is stepped or unscaled twice, before its scaler is updated."""
+
 
 class Stepping(Strangers):
     """The cycle itself: deposit, unscale, spend, clear."""
@@ -197,6 +200,8 @@ class Stepping(Strangers):
         given = [*node.args, *(k.value for k in node.keywords if k.arg == "optimizer")]
         if name in ("unscale_", "step") and given:
             optimizer = self.as_optimizer(arguments.get(0, "optimizer"), given[0])
+            if optimizer and optimizer.key.endswith("[*]") and not self.each_once:
+                self.doubted |= OF_ONE_SCALE  # another one of several, as likely as not
         if name == "unscale_" and optimizer:
             if scaler.enabled:
                 self.emit(Unscales(self.at(node), optimizer=optimizer.name, scaler=scaler.name))
@@ -255,6 +260,7 @@ class Stepping(Strangers):
             self.at(node),
             reach,
             frozen=self.frozen,
+            half_frozen=self.half_frozen,
             weight=loss.weight,
             scaler=loss.scaler,
             local=self._locality(loss, reach),

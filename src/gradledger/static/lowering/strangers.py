@@ -131,6 +131,7 @@ class Strangers(Inlining):
     def freeze(self, keys: frozenset[str], value: Known) -> None:
         """`requires_grad` is set for what these keys name."""
         self.frozen_if = frozenset(f for f in self.frozen_if if not _concerns(f[0], keys))
+        self.half_frozen = frozenset(k for k in self.half_frozen if not _concerns(k, keys))
         if isinstance(value, Constant):
             if value.value:
                 # What is frozen but for a part is not frozen.

@@ -42,8 +42,8 @@ def _handed_on(tree: ast.Module) -> Iterator[str]:
                         yield child.id
 
 
-def followers(tree: ast.Module) -> frozenset[str]:
-    """The names of modules whose parameters get the data of others, one by one, and nothing else.
+def followers(tree: ast.AST) -> frozenset[str]:
+    """How modules are spelled whose parameters get the data of others, and nothing else.
 
     `for t, p in zip(target.parameters(), net.parameters()): t.data.copy_(p.data)` trains nothing.
     """
@@ -51,14 +51,14 @@ def followers(tree: ast.Module) -> frozenset[str]:
     written: list[str] = []
     for node in ast.walk(tree):
         match node:
-            case ast.Call(ast.Attribute(ast.Name(id=name), "parameters" | "named_parameters")):
-                spoken_of.append(name)
+            case ast.Call(ast.Attribute(net, "parameters" | "named_parameters")):
+                spoken_of.append(ast.unparse(net))
             case ast.For(ast.Tuple(elts=parts), ast.Call(ast.Name(id="zip"), args=nets)):
                 for part, net in zip(parts, nets, strict=False):
                     match part, net:
-                        case ast.Name(id=one), ast.Call(ast.Attribute(ast.Name(id=name))):
+                        case ast.Name(id=one), ast.Call(ast.Attribute(given, "parameters")):
                             if all(_writes_data(statement, one) for statement in node.body):
-                                written.append(name)
+                                written.append(ast.unparse(given))
     return frozenset(name for name in written if spoken_of.count(name) == written.count(name))
 
 
@@ -92,9 +92,14 @@ def _made_in(node: ast.AST) -> Iterator[str]:
         if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
             targets, values = target.elts, node.value.elts
         for name, value in zip(targets, values, strict=False):
-            while isinstance(value, ast.Call) and called_name(value) in MOVES:
-                value = value.func.value if isinstance(value.func, ast.Attribute) else value.func
-            if isinstance(name, ast.Name) and isinstance(value, ast.Call):
-                affine = any("affine" in (k.arg or "") for k in value.keywords)
-                if not affine and called_name(value)[:1].isupper():
-                    yield name.id
+            if isinstance(name, ast.Name) and makes_a_net(value):
+                yield name.id
+
+
+def makes_a_net(value: ast.expr) -> bool:
+    """`Net(…).to(device)`, `copy.deepcopy(net)`: may it be one, with all its parameters?"""
+    while isinstance(value, ast.Call) and called_name(value) in MOVES:
+        value = value.func.value if isinstance(value.func, ast.Attribute) else value.func
+    if not isinstance(value, ast.Call) or any("affine" in (k.arg or "") for k in value.keywords):
+        return False
+    return called_name(value)[:1].isupper() or called_name(value) == "deepcopy"

@@ -72,9 +72,8 @@ class Targets(Conditions):
             value = UNKNOWN  # no data, though it is made of nothing but data
         elif isinstance(value, Thing) and value.sure:
             value = self._net_or_tensor(value, short)
-        known = isinstance(value, Thing) and bool(value.reach or value.maybe)
-        if known and short in self.backwarded():
-            value = replace(value, sure=True)
+        if isinstance(value, Thing) and (value.reach or value.maybe) and short in self.backwarded():
+            value = replace(value, sure=True, by_name=value.by_name or not value.sure)
         self.bind(full, value, target, shown)
 
     def _net_or_tensor(self, value: Thing, name: str) -> Thing:
@@ -134,13 +133,15 @@ class Targets(Conditions):
 
     def _assign_item(self, target: ast.Subscript, value: Known) -> None:
         base, index = self.eval(target.value), self.eval(target.slice)
+        shown = ast.unparse(target)
+        if isinstance(index, Constant):  # whatever the code calls the key
+            shown = f"{ast.unparse(target.value)}[{index.value!r}]"
         if isinstance(base, Thing) and base.key:
             which = repr(index.value) if isinstance(index, Constant) else "*"
-            full = f"{base.key}[{which}]"
-            self._assign_name(target, full, value, ast.unparse(target))
+            self._assign_name(target, f"{base.key}[{which}]", value, shown)
         elif isinstance(base, Items) and isinstance(index, Constant):
             if isinstance(value, Optimizer) and not value.name:
-                value = self._register(replace(value, name=ast.unparse(target)))
+                value = self._register(replace(value, name=shown))
             pairs = dict(zip(base.names, base.values, strict=False)) if base.names else {}
             if base.names or not base.values:
                 pairs[index.value] = value
@@ -169,6 +170,7 @@ class Targets(Conditions):
 
     def rebind(self, target: ast.expr, value: Known) -> None:
         """Changes what a name stands for, without a new value being assigned."""
+        self.note_holder(value, ast.unparse(target), self.scope)
         match target:
             case ast.Name(id=name):
                 self.store[self.where(name)] = value

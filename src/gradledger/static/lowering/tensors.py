@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from gradledger.ledger.events import UNKNOWN_WEIGHT
 from gradledger.ledger.values import replace
-from gradledger.static.lowering import facts, sizes
+from gradledger.static.lowering import facts, graphless, sizes
 from gradledger.static.lowering.arithmetic import passes_of
 from gradledger.static.lowering.callees import callee_of
 from gradledger.static.lowering.effects import Clears, Clips
@@ -106,9 +106,13 @@ class TensorCalls(GradientCalls):
             self.freeze(frozenset({thing.key}), value)
             return thing
         if name in facts.SELF_RETURNING:
-            self.arguments(node)
+            arguments = self.arguments(node)
+            if name in ("train", "eval") and thing.key:
+                self.set_mode(thing.key, name, arguments.get(0, "mode"))
+            if any(map(graphless.is_of_whole_numbers, arguments.values())):
+                return PLAIN
             return PLAIN if thing.sure and thing.reach and not self.grad_enabled else thing
-        if name in facts.DETACHING or (name == "sample" and self._is_drawn(thing)):
+        if name in graphless.DETACHING or (name == "sample" and self._is_drawn(thing)):
             arguments = self.arguments(node)
             if name == "detach_" and isinstance(node.func, ast.Attribute):
                 self.cut(node.func.value)
@@ -210,6 +214,7 @@ class TensorCalls(GradientCalls):
 
     def _call_thing(self, thing: Thing, node: ast.Call) -> Known:
         arguments = self.arguments(node)
+        forward = None
         if thing.cls is not None:
             method = self.method(thing.cls, "__call__")
             if method is not None and self.is_interesting(method):
@@ -222,8 +227,11 @@ class TensorCalls(GradientCalls):
         self.watch_strangers(thing.key, thing, arguments, node)
         model = self.is_model(thing.key) or thing.built.startswith("torch.nn.")
         made = self.computed(thing, *arguments.values(), sure=False)
-        if made.reach and thing.cls is not None and forward and self.gives_several(forward):
-            surely = frozenset.intersection(*filter(None, map(reach_of, arguments.values())))
+        if forward is not None and self._gives_numbers(thing, forward, arguments, node):
+            return PLAIN
+        if made.reach and forward is not None and self.gives_several(forward):
+            given = filter(None, map(reach_of, arguments.values()))
+            surely = made.reach.intersection(*given)
             made = replace(made, reach=surely, maybe=made.maybe | (made.reach - surely))
         if not made.plain:
             made = self._with_own(made, thing, arguments)
@@ -286,6 +294,14 @@ class TensorCalls(GradientCalls):
         """Has it no gradients while it is called, and gets them back? Its graph stays without."""
         frozen = bool(thing.key) and any(within(thing.key, key) for key in self.frozen)
         return frozen and self.scope.module.says_anywhere(THAWS)
+
+    def _gives_numbers(
+        self, thing: Thing, forward: FunctionDef, arguments: Arguments, node: ast.Call
+    ) -> bool:
+        """Has nothing of what it returns a graph, like the labels that it chooses?"""
+        if not forward.module.says(graphless.CHOICES, forward.node):
+            return False
+        return is_plain(self._returned(replace(forward, bound=thing), arguments, node))
 
     def _losses_of(
         self, thing: Thing, arguments: Arguments, made: Thing, node: ast.Call

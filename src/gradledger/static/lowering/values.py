@@ -48,6 +48,8 @@ class Thing(Value):
     """A model that averages its gradients over ranks."""
     sure: bool = False
     """The graph is surely there: no code that cannot be followed lies between it and a model."""
+    by_name: bool = False
+    """That the graph is there, only its name says: a backward is called on what is called so."""
     optional: bool = False
     """On some way through the code it is None."""
     maybe: Keys = NO_KEYS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from gradledger.ledger.events import UNKNOWN_WEIGHT, Weight
 from gradledger.ledger.places import Place
@@ -66,3 +67,15 @@ def operator_of(node: ast.BinOp | ast.AugAssign) -> str:
     return {"Add": "+", "Sub": "+", "Mult": "*", "Div": "/", "Mod": "%"}.get(
         type(node.op).__name__, "?"
     )
+
+
+def terms_of(node: ast.expr) -> Iterator[str]:
+    """The names that a result of arithmetic is made of, by themselves or by an item."""
+    match node:
+        case ast.Name(id=name) | ast.Subscript(ast.Name(id=name)):
+            yield name
+        case ast.BinOp() if operator_of(node) in ("+", "*", "/"):
+            yield from terms_of(node.left)
+            yield from terms_of(node.right)
+        case ast.UnaryOp(op=ast.USub()):
+            yield from terms_of(node.operand)
