@@ -330,3 +330,56 @@ for x, y in loader:
     )
     second_clear = 2 + text.splitlines().index("    remember(model)")
     assert finds(check_file(program), {("GL201", second_clear)})
+
+
+FREEZING = """\
+class Base:
+    def set_requires_grad(self, nets, flag=False):
+        if not isinstance(nets, list):
+            nets = [nets]
+        for net in nets:
+            for p in net.parameters():
+                p.requires_grad = flag
+"""
+
+FROZEN_JUDGES = """\
+import torch
+from torch import nn
+
+from base import Base
+
+
+class Pair(Base):
+    def __init__(self, extra):
+        self.extra = extra
+        self.maker, self.one, self.other = nn.Linear(4, 4), nn.Linear(4, 1), nn.Linear(4, 1)
+        self.opt_g = torch.optim.Adam(self.maker.parameters())
+        judges = list(self.one.parameters()) + list(self.other.parameters())
+        self.opt_d = torch.optim.Adam(judges)
+
+    def walk_maker(self, x):
+        more = (self.maker(x) - x).abs().mean() if self.extra > 0 else 0
+        (self.one(self.fake).mean() + self.other(self.fake).mean() + more).backward()
+
+    def walk_judge(self, judge, x):
+        (judge(self.fake.detach()).mean() - judge(x).mean()).backward()
+
+    def update(self, x):
+        self.fake = self.maker(x)
+        {freeze}
+        self.opt_g.zero_grad()
+        self.walk_maker(x)
+        self.opt_g.step()
+        self.set_requires_grad([self.one, self.other], True)
+        self.opt_d.zero_grad()
+        self.walk_judge(self.one, x)
+        self.walk_judge(self.other, x)
+        self.opt_d.step()
+"""
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_a_helper_may_ask_whether_it_was_given_a_list(tmp_path: Path, frozen: bool) -> None:
+    freeze = "self.set_requires_grad([self.one, self.other], False)" if frozen else "pass"
+    project(tmp_path, {"base.py": FREEZING, "pair.py": FROZEN_JUDGES.format(freeze=freeze)})
+    assert places(tmp_path) == (set() if frozen else {("GL204", "pair.py", 29)})

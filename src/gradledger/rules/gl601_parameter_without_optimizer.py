@@ -43,14 +43,19 @@ RULE = Rule(
     explains=(
         "A backward pass fills parameters of a module that require gradients, and none of the "
         "optimizers was given them: a layer that was forgotten, or added after the optimizer "
-        "was made. Inputs and other leaves that are no module's parameters are not meant."
+        "was made; or a net that is not meant to be trained (a target network, a net for a "
+        "perceptual loss), and that nobody froze or detached. Inputs and other leaves that are "
+        "no module's parameters are not meant."
     ),
     why=(
         "These parameters are never trained. `optimizer.zero_grad()` does not clear them "
-        "either, so their gradients add up for ever."
+        "either, so their gradients add up for ever, and computing them takes time and memory."
     ),
     fix=("pass these parameters to an optimizer, or freeze them with requires_grad_(False)"),
-    symptom="a part of the model stays at its random start; the loss levels off too high",
+    symptom=(
+        "a part of the model stays at its random start, and the loss levels off too high; or "
+        "training is slower than the model's size explains"
+    ),
     on=(Step,),
     broken=broken,
 )

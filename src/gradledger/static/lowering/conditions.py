@@ -33,6 +33,8 @@ LAST = Pattern(
 )
 """Names for: this is the last batch of the epoch."""
 
+_LISTS = frozenset({"list", "tuple", "Sequence", "Iterable"})
+
 
 class Conditions(Windows):
     """What is asked in an `if`."""
@@ -191,11 +193,21 @@ class Conditions(Windows):
         name = (
             test.func.attr if isinstance(test.func, ast.Attribute) else getattr(test.func, "id", "")
         )
+        if name == "isinstance" and self._is_list_of_all(test):
+            return positive
         if name == "is_autocast_enabled" and not self.autocast:
             return not positive  # whoever asks behind the block is told no
         if name.startswith(("is_", "use_", "has", "isinstance", "should")) and not _changing(test):
             return self._by_text(test, positive)
         return UNNAMED
+
+    def _is_list_of_all(self, test: ast.Call) -> bool:
+        """`isinstance(nets, list)`, of nets that are known one by one."""
+        match test.args:
+            case [asked, ast.Name(id=kind) | ast.Tuple(elts=[ast.Name(id=kind), *_])]:
+                value = self.eval_quietly(asked)
+                return isinstance(value, Items) and not value.names and kind in _LISTS
+        return False
 
     def _by_text(self, test: ast.expr, positive: bool) -> Condition:
         if self._impure(test) and not isinstance(test, ast.Call):
