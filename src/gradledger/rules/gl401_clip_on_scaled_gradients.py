@@ -39,7 +39,10 @@ RULE = Rule(
         "Adaptive optimizers hide it for a while; SGD all but stops. A norm that is logged "
         "there is the scaler's, not the model's."
     ),
-    fix="call scaler.unscale_(optimizer) before clipping or reading the norm",
+    fix=(
+        "call scaler.unscale_(optimizer) before clipping or reading the norm; with apex, clip "
+        "behind the `with amp.scale_loss` block"
+    ),
     symptom=(
         "gradient norms in the tens of thousands, or training that barely moves with mixed "
         "precision on"

@@ -14,7 +14,7 @@ def broken(page: Page, keep: Keep) -> Iterator[Breach]:
     if keep.what == "loss" and any(
         k.at == keep.at and (k.outlived_step or k.outlived_batch) for k in page.kept
     ):
-        yield Breach(keep.at, "adds the graphs of all iterations so far to one another")
+        yield Breach(keep.at, "keeps the graphs of all iterations so far")
 
 
 RULE = Rule(
