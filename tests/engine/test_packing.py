@@ -21,7 +21,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from torch.utils.data import DataLoader, TensorDataset
 
 from gradledger import Stepper
-from gradledger.engine import packing
+from gradledger.engine import packing, packs
 
 from .loops import assert_equal
 
@@ -1056,3 +1056,30 @@ def test_parameters_without_a_gradient_in_some_windows_do_not_move_then() -> Non
             stepper.backward(model[branch](hidden).square().mean())
         results.append((model, optimizer))
     assert_alike(*results[0], *results[1])
+
+
+@pytest.mark.parametrize("asked_at_once", [True, False])
+def test_a_member_that_was_given_other_memory_is_not_in_its_place(
+    asked_at_once: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not asked_at_once:
+        monkeypatch.setattr(packs, "_ASKED_AT_ONCE", frozenset())
+    model = nn.Linear(4, 4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    pack = packs.Pack(optimizer, optimizer.param_groups[0], list(model.parameters()))
+    assert pack.in_place()
+    there = model.weight.data
+    model.weight.data = there.t()
+    assert not pack.in_place()
+    model.weight.data = there.clone()
+    assert not pack.in_place()
+    model.weight.data = there
+    assert pack.in_place()
+
+
+def test_a_member_on_a_device_that_can_not_be_asked_is_not_in_its_place() -> None:
+    model = nn.Linear(4, 4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    pack = packs.Pack(optimizer, optimizer.param_groups[0], list(model.parameters()))
+    pack.members = [p.detach().to_sparse() for p in pack.members]
+    assert not pack.in_place()
