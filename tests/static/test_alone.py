@@ -5,12 +5,13 @@ from __future__ import annotations
 from hypothesis import given, reject, settings
 
 from gradledger.ledger import Place
+from gradledger.ledger.events import BY_HAND, Step
 from gradledger.rules import CATALOGUE, judge
 from gradledger.static import Do, Interpreter, Program, Sequence, TooManyPaths
 from gradledger.static.checking import OF_ONE_OWNER, ONE_BY_ONE
 from gradledger.static.lowering.alone import alone, owners
 from tests.static.programs import check, shown
-from tests.strategies import OPENING, programs
+from tests.strategies import OPENING, OWNED, programs
 
 STOPS = frozenset(rule.code for rule in CATALOGUE if rule.stops)
 
@@ -43,6 +44,13 @@ def test_what_is_broken_is_broken_for_some_owner_alone(program: Program) -> None
     # Together, the same may be another owner's fault: what is spent again came from elsewhere.
     blamed = {at for _, at in together}
     assert {at for (_, at), sure in found.items() if sure == "certain"} <= blamed
+
+
+def test_what_is_updated_by_hand_alone_is_followed_by_itself() -> None:
+    by_hand = Step(Place("train.py", 10), BY_HAND, cells=frozenset({"x", "g.weight"}))
+    names = [owner.optimizer for owner in owners(Sequence((*map(Do, OPENING), Do(by_hand))))]
+    assert names == [*OWNED, BY_HAND]
+    assert owners(Sequence((*map(Do, OPENING), Do(by_hand))))[-1].cells == {"x"}
 
 
 CROWDED = """\
