@@ -103,6 +103,16 @@ def test_ctrl_c_ends_the_tour_quietly_with_130() -> None:
     assert process.returncode == 130
 
 
+def test_ctrl_c_while_a_class_is_made_ends_with_130_too(tmp_path: Path) -> None:
+    (tmp_path / "interrupted.py").write_text(
+        "from gradledger import cli\n"
+        "cli._run = lambda argv: exec('raise KeyboardInterrupt')\n"
+        "cli.start()\n"
+    )
+    done = subprocess.run([sys.executable, "-m", "interrupted"], cwd=tmp_path, check=False)
+    assert done.returncode == 130
+
+
 def _start(*argv: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "gradledger", *argv],

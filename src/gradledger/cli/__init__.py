@@ -36,18 +36,23 @@ def start() -> NoReturn:
 
         # What a check makes it keeps to the end, and little of it is garbage.
         gc.set_threshold(100_000)
-    status = main()
+    outcome = _outcome(sys.argv[1:])
+    if not isinstance(outcome, int):
+        sys.exit(outcome())
+    # Python would end with the signal, and not with our status, if it came while a class was made
+    # by `exec`, as dataclasses are.
+    interrupted = outcome == INTERRUPTED
     # Whoever traces or profiles us wants to see the end.
-    if checks and not sys.gettrace() and not sys.getprofile():
-        _leave(status)
-    sys.exit(status)
+    if interrupted or (checks and not sys.gettrace() and not sys.getprofile()):
+        _leave(outcome)
+    sys.exit(outcome)
 
 
 def _leave(status: int) -> None:
     """Ends the process here and now, unless its output can't be written.
 
-    A check has closed its files and ended its processes. To take all its objects apart, one by
-    one, would take a fifth of the time that a small file does.
+    A command has closed its files and ended its processes. To take all objects of a check apart,
+    one by one, would take a fifth of the time that a small file does.
     """
     try:
         for stream in filter(None, (sys.stdout, sys.stderr)):
@@ -59,8 +64,14 @@ def _leave(status: int) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns the exit status. What a person can act upon is one line."""
+    outcome = _outcome(list(sys.argv[1:] if argv is None else argv))
+    return outcome if isinstance(outcome, int) else outcome()
+
+
+def _outcome(argv: list[str]) -> int | Callable[[], int]:
+    """The exit status, or who will know it."""
     try:
-        status = _run(list(sys.argv[1:] if argv is None else argv))
+        outcome = _run(argv)
         # Here, and not when the interpreter ends: a closed pipe would be reported there.
         if sys.stdout is not None:  # as it is when it was closed before we began
             sys.stdout.flush()
@@ -73,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return PIPE_CLOSED
     except KeyboardInterrupt:
         return INTERRUPTED
-    return status if isinstance(status, int) else status()
+    return outcome
 
 
 def command(name: str) -> ModuleType:
