@@ -3,6 +3,113 @@
 from __future__ import annotations
 
 TWINS = {
+    "a loss with weights of its own, and an optimizer that has only the model's": """
+        class Margin(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.randn(3, 8))
+
+            def forward(self, given, y):
+                return F.cross_entropy(F.linear(given, self.weight), y)
+
+        model = nn.Linear(8, 8)
+        margin = Margin()
+        params = list(model.parameters()) + list(margin.parameters())  # right only
+        one = torch.optim.SGD(params, lr=0.1)  # right only
+        one = torch.optim.SGD(model.parameters(), lr=0.1)  # wrong only, GL601
+        for x, y in loader:
+            one.zero_grad()
+            margin(model(x), y).backward()
+            one.step()
+        """,
+    "a loss with weights of its own goes from function to function": """
+        class Margin(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.randn(3, 8))
+
+            def forward(self, given, y):
+                return F.cross_entropy(F.linear(given, self.weight), y)
+
+        def train(model, loss_fn):
+            params = [*model.parameters(), *loss_fn.parameters()]  # right only
+            one = torch.optim.SGD(params, lr=0.1)  # right only
+            one = torch.optim.SGD(model.parameters(), lr=0.1)  # wrong only, GL601
+            for x, y in loader:
+                one.zero_grad()
+                loss_fn(model(x), y).backward()
+                one.step()
+
+        def main():
+            model = nn.Linear(8, 8)
+            margin = Margin().to("cpu")
+            train(model, loss_fn=margin)
+
+        main()
+        """,
+    "a loss with weights of its own, in a trainer that holds it": """
+        class Margin(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.randn(3, 8))
+
+            def forward(self, given, y):
+                return F.cross_entropy(F.linear(given, self.weight), y)
+
+        class Trainer:
+            def __init__(self, model, margin):
+                self.model, self.margin = model, margin
+                self.one = torch.optim.SGD(self.model.parameters(), lr=0.1)  # GL601
+                self.one.add_param_group({"params": self.margin.parameters()})  # right only
+
+            def step(self, x, y):
+                self.one.zero_grad()
+                self.margin(self.model(x), y).backward()
+                self.one.step()
+
+        trainer = Trainer(nn.Linear(8, 8), Margin())
+        for x, y in loader:
+            trainer.step(x, y)
+        """,
+    "a head of the project's own class is made and called, and nobody trains it": """
+        class Head(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = nn.Linear(8, 3)
+
+            def forward(self, given):
+                return self.layer(given)
+
+        model = nn.Linear(8, 8)
+        head = Head()
+        model.head = head  # right only
+        one = torch.optim.SGD(model.parameters(), lr=0.1)  # GL601
+        for x, y in loader:
+            one.zero_grad()
+            F.cross_entropy(head(model(x)), y).backward()
+            one.step()
+        """,
+    "whoever is given a loss may ask it for its weights": """
+        class Margin(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.randn(3, 8))
+
+            def forward(self, given, y):
+                return F.cross_entropy(F.linear(given, self.weight), y)
+
+        def weights_of(net, other):
+            return [*net.parameters(), *other.parameters()]
+
+        model = nn.Linear(8, 8)
+        margin = Margin()
+        one = torch.optim.SGD(weights_of(model, margin), lr=0.1)  # right only
+        one = torch.optim.SGD(model.parameters(), lr=0.1)  # wrong only, GL601
+        for x, y in loader:
+            one.zero_grad()
+            margin(model(x), y).backward()
+            one.step()
+        """,
     "layers in a plain list are none of the module's": """
         class Net(nn.Module):
             def __init__(self):

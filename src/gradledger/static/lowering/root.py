@@ -84,6 +84,7 @@ def _strays(walk: Frameworks) -> frozenset[str]:
     called = frozenset(key for key in walk.made if _only_called(walk, key))
     if not walk.optimizers:
         return called
+    from gradledger.static.lowering.never_owned import never_owned
     from gradledger.static.lowering.untrained import held_untrained, is_like_an_owned
 
     alike = frozenset(
@@ -92,7 +93,7 @@ def _strays(walk: Frameworks) -> frozenset[str]:
         if isinstance(net, Thing) and net.cls is not None and not net.plain
         if is_like_an_owned(walk, net) and _only_called(walk, name)
     )
-    return called | alike | _left_out(walk) | frozenset(held_untrained(walk))
+    return called.union(alike, _left_out(walk), held_untrained(walk), never_owned(walk))
 
 
 def _only_shown(walk: Frameworks, program: Program | None) -> Places:

@@ -61,12 +61,12 @@ def _is_net(walk: Frameworks, net: Thing) -> bool:
     if net.cls is None:
         return has_parameters(net.built)
     is_module = walk.bases_outside(net.cls) == ["torch.nn.Module"]
-    return is_module and len(walk.lineage(net.cls)) == 1 and _calls_a_layer(net.cls)
+    return is_module and len(walk.lineage(net.cls)) == 1 and calls_a_layer(net.cls)
 
 
 def is_like_an_owned(walk: Frameworks, net: Thing) -> bool:
     """Is it of the same class as a net whose parameters an optimizer has, and is trained?"""
-    if net.cls is not None and _may_cut_graphs(net.cls):
+    if net.cls is not None and may_cut_graphs(net.cls):
         return False
     owned = (walk.store.get(key) for o in walk.optimizers.values() for key in o.keys or ())
     return any(
@@ -78,11 +78,11 @@ def is_like_an_owned(walk: Frameworks, net: Thing) -> bool:
     )
 
 
-def _calls_a_layer(cls: ClassDef) -> bool:
+def calls_a_layer(cls: ClassDef) -> bool:
     """Does its forward call a layer that it makes, and nothing say that this has no gradients?"""
     methods = cls.module.methods(cls.node)
     init, forward = methods.get("__init__"), methods.get("forward")
-    if init is None or forward is None or _may_cut_graphs(cls):
+    if init is None or forward is None or may_cut_graphs(cls):
         return False
     layers = {
         target.attr
@@ -100,7 +100,7 @@ def _calls_a_layer(cls: ClassDef) -> bool:
     return not layers.isdisjoint(called)
 
 
-def _may_cut_graphs(cls: ClassDef) -> bool:
+def may_cut_graphs(cls: ClassDef) -> bool:
     """Do its methods say so? How its weights begin is not asked: that has no graph anyway."""
     methods = cls.module.methods(cls.node).items()
     later = (method for name, method in methods if not BEGINS.search(name))
