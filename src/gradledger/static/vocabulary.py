@@ -51,6 +51,12 @@ HOOKS = Pattern(r"\.register_(full_)?(backward_)?hook\(", words=("register_",))
 TRAINS = Pattern(r"\.train\(", words=(".train(",))
 """Words of functions after which a model may be in training mode again."""
 
+OF_NETS = Pattern(
+    r"backward|zero_grad|ptim|\.step\(|\bnn\.|parameters\(|requires_grad",
+    words=("backward", "zero_grad", "ptim", ".step(", "nn.", "parameters(", "requires_grad"),
+)
+"""Words of classes that hold nets, or train them."""
+
 CUTS = Pattern(r"\.detach_?\(|\.data\b", words=(".detach", ".data"))
 """Words of functions whose result may have no graph, whatever they are given."""
 

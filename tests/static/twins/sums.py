@@ -3,6 +3,63 @@
 from __future__ import annotations
 
 TWINS = {
+    "meters that are made when they are asked for": """
+        import collections
+
+        class Meter:
+            def __init__(self):
+                self.sum = 0.0
+
+            def update(self, value, n=1):
+                self.sum += value * n  # GL701
+
+        meters = collections.defaultdict(Meter)
+        for x, y in loader:
+            loss = criterion(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            loss = loss.item()  # right only
+            meters["loss"].update(loss, len(y))
+        """,
+    "meters that a lambda makes": """
+        import collections
+
+        class Meter:
+            def __init__(self):
+                self.sum = 0.0
+
+            def update(self, value, n=1):
+                self.sum += value * n  # GL701
+
+        meters = collections.defaultdict(lambda: Meter())
+        for x, y in loader:
+            loss = criterion(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            loss = loss.detach()  # right only
+            meters["loss"].update(loss)
+        """,
+    "meters for each of some names, made in one go": """
+        class Meter:
+            def __init__(self):
+                self.sum = 0.0
+
+            def update(self, value, n=1):
+                self.sum += value * n  # GL701
+
+        meters = {name: Meter() for name in names}
+        for x, y in loader:
+            loss = criterion(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            parts = {"loss": loss.item()}  # right only
+            parts = {"loss": loss}  # wrong only
+            for name, meter in meters.items():
+                meter.update(parts["loss"])
+        """,
     "an item of what was made for this batch is let go with it": """
         sums = torch.zeros(16, 3)  # wrong only
         for x, y in loader:

@@ -14,6 +14,7 @@ from gradledger.static.lowering.members import LABELLED
 from gradledger.static.lowering.sizes import sliced
 from gradledger.static.lowering.spelling import decided_by, last_name
 from gradledger.static.lowering.values import (
+    EVERY_KEY,
     PLAIN,
     UNKNOWN,
     Constant,
@@ -30,7 +31,7 @@ from gradledger.static.lowering.values import (
 )
 from gradledger.static.lowering.weights import MEAN
 from gradledger.static.program import Loop
-from gradledger.static.vocabulary import CUTS_IN_PLACE
+from gradledger.static.vocabulary import CUTS_IN_PLACE, OF_NETS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,10 +71,8 @@ class Expressions(Arithmetic):
         match base, index:
             case Items(), Constant(value):
                 if base.names:
-                    for name, item in zip(base.names, base.values, strict=False):
-                        if name == value:
-                            return item
-                elif isinstance(value, int) and -len(base.values) <= value < len(base.values):
+                    return base.at(value) or UNKNOWN
+                if isinstance(value, int) and -len(base.values) <= value < len(base.values):
                     return base.values[value]
                 return UNKNOWN
             case Parameters(), _:
@@ -194,6 +193,8 @@ class Expressions(Arithmetic):
         value = self.used(node.value)
         if isinstance(value, Parameters):
             return value
+        if is_meter(value):
+            return Items((value,), (EVERY_KEY,))
         return PLAIN if is_plain(value) else self.computed(value, sure=False)
 
     def _bind_generators(self, node: Comprehension) -> Items | None:
@@ -295,3 +296,10 @@ def _gives_places(node: ast.expr) -> bool:
     if not isinstance(node, ast.Call):
         return False
     return last_name(node.func) in graphless.WITH_INDICES
+
+
+def is_meter(value: Known) -> bool:
+    """Is it an object of a plain class, that neither is nor trains a net?"""
+    if not isinstance(value, Thing) or value.cls is None or value.cls.node.bases:
+        return False
+    return not value.cls.module.says(OF_NETS, value.cls.node)

@@ -31,6 +31,7 @@ from gradledger.static.lowering.values import (
     Thing,
     is_plain,
     kept_in,
+    key_of,
     within,
 )
 from gradledger.static.patterns import Pattern
@@ -183,14 +184,13 @@ class GradientCalls(Stepping):
             return Items(items.values)
         if name == "items":
             pairs = zip(items.names, items.values, strict=False)
-            return Items(tuple(Items((Constant.of(k), v)) for k, v in pairs))
+            return Items(tuple(Items((key_of(name), value)) for name, value in pairs))
         if name == "keys":
             return PLAIN
         if name in ("get", "pop") and items.names:
             key = arguments.get(0, "")
-            for known, value in zip(items.names, items.values, strict=False):
-                if isinstance(key, Constant) and known == key.value:
-                    return value
+            if isinstance(key, Constant) and (value := items.at(key.value)) is not None:
+                return value
         if name == "pop" and items.values:
             return items.values[-1]
         return UNKNOWN

@@ -25,6 +25,7 @@ from gradledger.static.lowering.values import (
     Parameters,
     Thing,
     is_plain,
+    key_of,
 )
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import Branch, Call, Leave, Program, Try
@@ -213,7 +214,7 @@ class Loops(ManyOptimizers):
             self.rounds = value.shape[0]
         match value:
             case Items():
-                return Items(tuple(Constant.of(n) for n in value.names)) if value.names else value
+                return Items(tuple(map(key_of, value.names))) if value.names else value
             case Parameters() | Gradients():
                 return value
             case Thing():

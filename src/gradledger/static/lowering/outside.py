@@ -10,9 +10,11 @@ from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts, graphless, sizes
 from gradledger.static.lowering.callees import cuts
 from gradledger.static.lowering.effects import Reads
+from gradledger.static.lowering.expressions import is_meter
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.tensors import TensorCalls
 from gradledger.static.lowering.values import (
+    EVERY_KEY,
     LENGTH,
     NO_KEYS,
     PLAIN,
@@ -82,6 +84,17 @@ class OutsideCalls(TensorCalls):
             return LENGTH
         return given if isinstance(given, Parameters) else None
 
+    def _made_on_demand(self, node: ast.Call) -> Items | None:
+        """`defaultdict(Meter)`: one of them stands for all."""
+        (maker,) = node.args
+        if isinstance(maker, ast.Lambda):
+            made = self.eval(maker.body)
+        elif isinstance(cls := self.eval(maker), ClassDef):
+            made = self.call_value(cls, ast.copy_location(ast.Call(maker, [], []), node))
+        else:
+            return None
+        return Items((made,), (EVERY_KEY,)) if is_meter(made) else None
+
     def _call_external(self, dotted: str, node: ast.Call) -> Known:
         name = facts.last(dotted)
         if name == "partial" and node.args:
@@ -98,6 +111,10 @@ class OutsideCalls(TensorCalls):
                 return self._of_gradients(held, "zero_" if name == "zeros_" else name, node)
         if dotted in ("builtins.dict", "builtins.len"):
             made = self._collected(name, node)
+            if made is not None:
+                return made
+        if name == "defaultdict" and len(node.args) == 1:
+            made = self._made_on_demand(node)
             if made is not None:
                 return made
         if dotted == "builtins.getattr" and len(node.args) >= 2:

@@ -180,6 +180,17 @@ class Items(Value):
     names: tuple[object, ...] = ()
     """The keys of a dict."""
 
+    def at(self, key: object) -> Known | None:
+        """What a dict has under this key."""
+        for name, value in zip(self.names, self.values, strict=False):
+            if name in (key, EVERY_KEY):
+                return value
+        return None
+
+
+EVERY_KEY = ("every key",)
+"""The one name of a dict whose values are all alike, and are followed as one: meters."""
+
 
 class External(Value):
     """A name that is imported from outside of the project, dotted from its top."""
@@ -291,3 +302,8 @@ def is_plain(value: Known) -> bool:
             return all(map(is_plain, value.values))
         case _:
             return False
+
+
+def key_of(name: object) -> Known:
+    """A key of a dict, as a value."""
+    return PLAIN if name == EVERY_KEY else Constant.of(name)
