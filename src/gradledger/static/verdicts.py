@@ -63,7 +63,7 @@ class Verdicts:
         """What a verdict may depend on and still be certain."""
         if options is None:
             return ()
-        if rule in ("GL101", "GL102"):
+        if rule in ("GL101", "GL102", "GL403"):
             # The first step is innocent: what counts is whether the next one can be.
             return {*options, *self._stepped}
         if rule == "GL504":

@@ -3,6 +3,16 @@
 from __future__ import annotations
 
 TWINS = {
+    "a scaler is updated at the end of each window": """
+        scaler = torch.amp.GradScaler()
+        for i in range(400):
+            x, y = draw()
+            scaler.scale(criterion(model(x), y) / 4).backward()
+            if (i + 1) % 4 == 0:
+                scaler.step(optimizer)  # GL403
+                scaler.update()  # right only
+                optimizer.zero_grad()
+        """,
     "a function computes a loss with a net that stands around it": """
         scaler = torch.amp.GradScaler()
 
