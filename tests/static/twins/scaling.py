@@ -5,6 +5,7 @@ from __future__ import annotations
 TWINS = {
     "a scaler is updated at the end of each window": """
         scaler = torch.amp.GradScaler()
+        optimizer.zero_grad()
         for i in range(400):
             x, y = draw()
             scaler.scale(criterion(model(x), y) / 4).backward()
