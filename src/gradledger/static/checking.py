@@ -164,7 +164,7 @@ def _judged(
     """The findings of a root, and why it is unknown; None where it has no gradients."""
     if root.program is None:
         return (), root.why
-    if not holds(root.program, Deposits):
+    if not (root.unwalked or holds(root.program, Deposits)):
         return (), root.unknown[0][1] if root.unknown else None
     if effort.is_spent:
         return (), TOO_LATE
@@ -178,7 +178,7 @@ def _judged(
         root.contents,
         root.only_shown,
     )
-    if not binding.worth_following:
+    if not (root.unwalked or binding.worth_following):
         return (), root.unknown[0][1] if root.unknown else None
     try:
         program = binding.program()

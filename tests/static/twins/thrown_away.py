@@ -3,6 +3,57 @@
 from __future__ import annotations
 
 TWINS = {
+    "a loop that computes a loss, clears and steps, and never walks back": """
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()  # right only
+            optimizer.step()  # GL202
+            print(loss.item())
+        """,
+    "a function that never walks back, and another that makes all that it uses": """
+        def train(net, data, adam, loss_fn):
+            for x, y in data:
+                adam.zero_grad()
+                loss = loss_fn(net(x), y)
+                loss.backward()  # right only
+                adam.step()  # GL202
+
+        def main():
+            net = nn.Linear(8, 3)
+            adam = torch.optim.Adam(net.parameters())
+            for _ in range(3):
+                train(net, loader, adam, nn.CrossEntropyLoss())
+
+        main()
+        """,
+    "who shows what a schedule does steps on nothing": """
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+        for epoch in range(100):
+            optimizer.zero_grad()
+            loss = model(torch.randn(8)).sum()  # wrong only
+            optimizer.step()  # wrong only, GL202
+            optimizer.step()  # right only
+            schedule.step()
+        """,
+    "a loss in the hands of others may have been walked back": """
+        from others import learn
+
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            learn(loss)  # right only
+            optimizer.step()  # GL202
+        """,
+    "a net in the hands of others may have its gradients from there": """
+        from others import fill
+
+        for x, y in loader:
+            optimizer.zero_grad()
+            out = model(x)
+            fill(model, x, y)  # right only
+            optimizer.step()  # GL202
+        """,
     "an optimizer of a list that a comprehension makes is picked by its number": """
         class Team:
             def __init__(self, n):

@@ -13,12 +13,25 @@ from gradledger.static.program import Branch, Leave, Loop, Program, Sequence
 
 def surely_empty(finding: Finding, sight: Sight) -> bool | None:
     """Is it in a loop that has a backward? Else, somebody else may well fill the gradients."""
+    if sight.root.unwalked:
+        return True if _is_forgotten(finding.at, sight) else None
     if not sight.sees_all:
         return True if _just_cleared(finding.at, sight) else None
     loops = [loop for loop in sight.around(finding.at) if isinstance(loop, Loop)]
     if any(_takes_turns(finding.at, loop) for loop in loops):
         return _just_cleared(finding.at, sight)
     return bool(loops)
+
+
+def _is_forgotten(at: Place, sight: Sight) -> bool:
+    """Does the loop around it clear what it spends, all for nothing?"""
+    steps = [e for e in events_in(sight.program) if isinstance(e, Step) and e.at == at]
+    if not steps or steps[0].optimizer not in sight.root.unwalked:
+        return False
+    cells = sight.owned[steps[0].optimizer]
+    loops = [piece for piece in pieces(sight.program) if isinstance(piece, Loop)]
+    around = [[*events_in(loop)] for loop in loops if any(e.at == at for e in events_in(loop))]
+    return any(isinstance(e, Clear) and e.cells >= cells for e in min(around, key=len, default=[]))
 
 
 def _takes_turns(at: Place, loop: Loop) -> bool:

@@ -81,9 +81,8 @@ class Binding:
         own = self._own
         prologue: list[Program] = []
         if own.cells:
-            at = self._deposits[0].at
-            if own.optimizers:
-                at = next(iter(own.optimizers.values())).made_at
+            makers = (optimizer.made_at for optimizer in own.optimizers.values())
+            at = next(makers, None) or self._deposits[0].at
             tensors = Traits(parameter=False)
             prologue.append(Do(Declare(at, own.cells, Traits())))
             for name, optimizer in own.optimizers.items():

@@ -8,12 +8,18 @@ from functools import cache
 
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import Value
+from gradledger.static.lowering.blocks import holds
+from gradledger.static.lowering.effects import Deposits, Spends
 from gradledger.static.lowering.frameworks import Frameworks
 from gradledger.static.lowering.values import Optimizer, Places, Thing, within
 from gradledger.static.module import Module
+from gradledger.static.patterns import Pattern
 from gradledger.static.program import Program
 
 THE_SCRIPT = "the script"
+
+WALKS = Pattern(r"backward|autograd|\bgrad\b|closure|vjp|jvp|and_grad|functorch")
+"""Words of code that may fill gradients, in whatever way."""
 
 
 class Root(Value):
@@ -46,6 +52,8 @@ class Root(Value):
     """Nets of several optimizers that are made in sight, hold no other, and go to nobody else."""
     module: Module | None = None
     """The file that it stands in."""
+    unwalked: frozenset[str] = frozenset()
+    """Optimizers of nets that compute something, which nobody in sight ever walks back from."""
     only_shown: Places = frozenset()
     """Sums of losses whose graphs are surely recorded, and surely never walked."""
 
@@ -74,6 +82,7 @@ def root_of(walk: Frameworks, what: str, node: ast.AST, program: Program | None,
         frozenset(walk.doubted),
         apart=_apart(walk, contents),
         module=module,
+        unwalked=_unwalked(walk, program),
         only_shown=_only_shown(walk, program),
         freezing=bool if _known_frozen(walk) else _freezing(module, node, walk.inlined),
     )
@@ -102,6 +111,32 @@ def _only_shown(walk: Frameworks, program: Program | None) -> Places:
     from gradledger.static.lowering.only_shown import only_shown
 
     return only_shown(walk, program)
+
+
+def _unwalked(walk: Frameworks, program: Program | None) -> frozenset[str]:
+    if program is None or not holds(program, Spends) or holds(program, Deposits):
+        return frozenset()
+    if any(map(_may_walk, {scope.module for scope in walk.scopes.values()})):
+        return frozenset()
+    things = [t for t in walk.store.values() if isinstance(t, Thing) and t.sure and not t.plain]
+    computed = frozenset().union(*(thing.reach for thing in things)) - walk.given_away
+    return frozenset(
+        name
+        for name, optimizer in walk.optimizers.items()
+        if optimizer.torchs and not optimizer.outside
+        if optimizer.keys and optimizer.keys <= computed
+    )
+
+
+def _may_walk(module: Module) -> bool:
+    """Does something in its code, comments aside, have a name of those who fill gradients?"""
+    return module.says_anywhere(WALKS) and any(
+        WALKS.search(
+            getattr(node, "attr", "") or getattr(node, "id", "") or getattr(node, "name", "")
+        )
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Attribute | ast.Name | ast.FunctionDef | ast.ClassDef | ast.alias)
+    )
 
 
 def _contents(walk: Frameworks) -> dict[str, frozenset[str]]:

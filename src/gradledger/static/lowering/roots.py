@@ -14,7 +14,7 @@ from gradledger.static.lowering.values import ClassDef, FunctionDef, Thing
 from gradledger.static.module import Function
 from gradledger.static.patterns import Pattern
 from gradledger.static.program import NOTHING
-from gradledger.static.vocabulary import BACKWARDS, DEPOSITS, DOES
+from gradledger.static.vocabulary import BACKWARDS, DEPOSITS, DOES, STEPS
 
 MAKES = Pattern(
     r"ptim|\.fit\(|DataLoader\(|randn?\(", words=("ptim", ".fit(", "DataLoader(", "rand")
@@ -60,7 +60,7 @@ class Roots:
 
     def _is_worth_it(self, function: FunctionDef) -> bool:
         """Does it deposit and spend, or is it told by its words that it might?"""
-        if _makes_and_clears(function):
+        if _makes_and_clears(function) or _may_forget(function):
             return True
         return self._top.keeps_cycle(function) and self._top.may_deposit(function)
 
@@ -117,6 +117,14 @@ class Roots:
 def _makes_and_clears(function: FunctionDef) -> bool:
     """Does it make an optimizer, deposit and clear? Then it should step, too."""
     return all(function.module.says(said, function.node) for said in (BACKWARDS, CLEARS, MADE))
+
+
+def _may_forget(function: FunctionDef) -> bool:
+    """Does it make an optimizer, in a file that clears and steps and never walks back?"""
+    module = function.module
+    if module.says_anywhere(BACKWARDS) or not module.says(MADE, function.node):
+        return False
+    return module.says_anywhere(CLEARS) and module.says_anywhere(STEPS)
 
 
 def _overridden_calls(text: str, cls: ClassDef) -> bool:

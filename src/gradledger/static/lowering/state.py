@@ -77,6 +77,8 @@ class State(Effort):
         """By the key of a module, the attributes that are plain lists of layers."""
         self.reached: frozenset[str] = frozenset()
         """What some backward so far has reached."""
+        self.given_away: frozenset[str] = frozenset()
+        """Nets, and nets behind losses, that code out of sight has had in its hands."""
         self.uncounted: set[Place] = set()
         """Where schedules move of which nobody knows whether they count updates, or batches."""
         self.deferred: set[Place] = set()

@@ -63,6 +63,8 @@ class Strangers(Inlining):
         called = owner is not None and owner.key == name  # a net, which gets data
         if not called and not name.startswith(HARMLESS):
             self.may_thaw([*([owner] if owner is not None else ()), *arguments.values()])
+            for value in arguments.values():
+                self.given_away |= reach_of(value)
         if facts.attacks(short) or (anybody and facts.is_suspicious(short)):
             self.emit(HandsOver(self.at(node)))
             self.note_unknown(node, f"{short}() cannot be followed")
