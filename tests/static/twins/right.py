@@ -3,6 +3,23 @@
 from __future__ import annotations
 
 RIGHT = {
+    "what a keeper of copies has is not what is trained": """
+        import copy
+
+        class Keeper:
+            def __init__(self, net):
+                self.net = net
+
+            def keep(self, net):
+                self.net = copy.deepcopy(net)
+
+        keeper = Keeper(model)
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            optimizer.step()
+            keeper.keep(model)
+        """,
     "what a wrapper of an optimizer does before the second pass is for it to know": """
         def train(net, one, scaler):
             for x, y in loader:

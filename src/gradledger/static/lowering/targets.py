@@ -116,7 +116,7 @@ class Targets(Conditions):
         if (tensor or isinstance(target, ast.Subscript)) and not self._was_there(target):
             return
         for optimizer in self.optimizers.values():
-            if optimizer.made_at.via not in (None, self.scope.via) and "." not in optimizer.name:
+            if not self.is_at_hand(optimizer):
                 continue  # it was another function's own, and is gone
             if any(within(full, key) and full != key for key in optimizer.keys or ()):
                 self.emit(Replaces(self.at(target), frozenset({full})))
