@@ -327,6 +327,29 @@ TWINS = {
             trainer.show(x)
             trainer.learn(x, y)
         """,
+    "a layer that a method adds is in the place of none": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.head, self.shown = nn.Linear(8, 3), None  # right only
+                self.head, self.shown = nn.Linear(8, 3), nn.Linear(8, 3)  # wrong only
+
+            def forward(self, x):
+                return self.head(x)
+
+            def calibrate(self, x):
+                told = self.head(x).detach()
+                self.shown = nn.Sequential(nn.Linear(8, 3), nn.Tanh())  # GL603
+                return told
+
+        net = Net()
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        for x, y in loader:
+            one.zero_grad()
+            criterion(net(x), y).backward()
+            one.step()
+            net.calibrate(x)
+        """,
     "a method that packs its layers anew has the same ones": """
         class Net(nn.Module):
             def __init__(self):

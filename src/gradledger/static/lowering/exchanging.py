@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from gradledger.ledger.places import Place
+from gradledger.static.lowering.effects import Replaces
 from gradledger.static.lowering.facts import CONTAINERS, has_parameters, last
 from gradledger.static.lowering.spelling import called_name
 from gradledger.static.lowering.strays import MOVES
@@ -22,7 +24,7 @@ from gradledger.static.lowering.values import (
     Thing,
     within,
 )
-from gradledger.static.module import Module
+from gradledger.static.module import Function, Module
 from gradledger.static.patterns import Pattern
 from gradledger.static.vocabulary import BACKWARDS
 
@@ -33,14 +35,38 @@ if TYPE_CHECKING:
 HANDS_OVER = Pattern(r"param_group|requires_grad", words=("param_group", "requires_grad"))
 """Words of code that gives an optimizer single tensors, or leaves some untrained."""
 
+SETS_PARTS = Pattern(r"self(?:\.\w+)+[ \t]*=(?!=)[^\r\n]*\(", words=("self.",))
+"""Words of methods that give attributes of an object, or of its parts, what they call."""
+
 DEEPEST = 3
 """So many functions and classes are looked into, one inside of the other."""
 
 
-def exchanged(
+def exchange_parts(walk: Inlining, method: FunctionDef, owner: Thing, call: ast.AST) -> None:
+    """What a method that is not followed puts where an optimizer has the old parameters."""
+    path, via = method.module.path, walk.at(call)
+    for target, keys in _exchanged(walk, method, owner):
+        walk.emit(Replaces(Place(path, target.lineno, target.col_offset, via), keys))
+
+
+def exchanged_here(walk: Inlining, target: ast.expr) -> Keys:
+    """In a method that is followed: what optimizers still hold of what stood there before."""
+    scope, owner = walk.scope, walk.scope.self_value
+    if not isinstance(owner, Thing) or not isinstance(scope.node, Function):
+        return NO_KEYS
+    method = FunctionDef(scope.node, scope.module, scope.parent or "")
+    found = (keys for place, keys in _exchanged(walk, method, owner) if place is target)
+    return next(found, NO_KEYS)
+
+
+def _exchanged(
     walk: Inlining, method: FunctionDef, owner: Thing
 ) -> Iterator[tuple[ast.Attribute, Keys]]:
     """Where a method exchanges what optimizers have, and the keys of what these still hold."""
+    if not owner.key or getattr(method.node, "name", "") in ("__init__", "forward"):
+        return
+    if not method.module.says(SETS_PARTS, method.node):
+        return
     modules = {method.module, *(scope.module for scope in walk.scopes.values())}
     if any(module.says_anywhere(HANDS_OVER) for module in modules):
         return
@@ -109,9 +135,17 @@ def _is_part_of_owned(walk: Inlining, owner: Thing, path: list[str]) -> bool:
     return any(
         within(full, key) and full != key
         for optimizer in walk.optimizers.values()
-        if walk.is_at_hand(optimizer)
+        if _is_at_hand(walk, optimizer)
         for key in optimizer.keys or ()
     )
+
+
+def _is_at_hand(walk: Inlining, optimizer: Optimizer) -> bool:
+    """Was it made here, by one who has called this, or for an object that keeps it?"""
+    made_in, via = optimizer.made_at.via, walk.scope.via
+    while via is not None and via != made_in:
+        via = via.via
+    return made_in == via or "." in optimizer.name
 
 
 def _had_one(walk: Inlining, owner: Thing, path: list[str]) -> bool:

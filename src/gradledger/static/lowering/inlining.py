@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterable
 
 from gradledger.ledger.events import Keep
-from gradledger.ledger.places import Place
 from gradledger.ledger.tuples import NamedTuple
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.asked import handed
@@ -18,7 +17,6 @@ from gradledger.static.lowering.effects import (
     Effect,
     HandsOver,
     Renews,
-    Replaces,
     Resumes,
     Spends,
     TakesOver,
@@ -61,9 +59,6 @@ ATTACHES = Pattern(
     words=("setattr(", "add_module(", "register_", "Parameter(", "="),
 )
 """Words of functions that hang new modules or parameters into what they are given."""
-
-SETS_PARTS = Pattern(r"self(?:\.\w+)+[ \t]*=(?!=)[^\r\n]*\(", words=("self.",))
-"""Words of methods that give attributes of an object, or of its parts, what they call."""
 
 OF_THE_FROZEN = frozenset({"GL202", "GL501"})
 """Rules that say that nothing was deposited, as where all that there is was frozen."""
@@ -331,7 +326,10 @@ class Inlining(Looking):
             self._renew_attributes(function, function.bound.key, node)
             if function.module.says(ATTRIBUTES, function.node):
                 self.may_thaw(bound)
-            self._exchange_parts(function, function.bound, node)
+            if self.optimizers:
+                from gradledger.static.lowering.exchanging import exchange_parts
+
+                exchange_parts(self, function, function.bound, node)
         self.listening = self.listening or function.module.says(HOOKS, function.node)
         if self.evaluating and function.module.says(TRAINS, function.node):
             self.evaluating = NO_KEYS
@@ -357,24 +355,6 @@ class Inlining(Looking):
         if not made.plain and self.weighs(function):
             return self.weighed(function, made, follow)
         return made
-
-    def _exchange_parts(self, function: FunctionDef, owner: Thing, node: ast.AST) -> None:
-        """A method that is not followed may put new parameters where an optimizer has the old."""
-        if not self.optimizers or not function.module.says(SETS_PARTS, function.node):
-            return
-        if getattr(function.node, "name", "") not in ("__init__", "forward"):
-            from gradledger.static.lowering.exchanging import exchanged
-
-            path, via = function.module.path, self.at(node)
-            for target, keys in exchanged(self, function, owner):
-                self.emit(Replaces(Place(path, target.lineno, target.col_offset, via), keys))
-
-    def is_at_hand(self, optimizer: Optimizer) -> bool:
-        """Was it made here, by one who has called this, or for an object that keeps it?"""
-        made_in, via = optimizer.made_at.via, self.scope.via
-        while via is not None and via != made_in:
-            via = via.via
-        return made_in == via or "." in optimizer.name
 
     def _nets_called(self, function: FunctionDef) -> list[Thing]:
         """The nets that a function calls without having been given them: those around it."""
