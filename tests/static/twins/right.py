@@ -3,6 +3,21 @@
 from __future__ import annotations
 
 RIGHT = {
+    "a state that begins anew with each sequence": """
+        def walk_on(net, state, x):
+            return torch.tanh(net(torch.cat([x, state], -1)))
+
+        net, out = nn.Linear(8 + 5, 8), nn.Linear(8, 3)
+        one = torch.optim.SGD([*net.parameters(), *out.parameters()], lr=0.1)
+        for x, y in loader:
+            state = torch.zeros(2, 8)
+            for step in x.unbind(1):
+                state = walk_on(net, state, step)
+            loss = criterion(out(state), y)
+            one.zero_grad()
+            loss.backward()
+            one.step()
+        """,
     "what a keeper of copies has is not what is trained": """
         import copy
 
