@@ -120,11 +120,21 @@ class Assignments(ByHand):
             elif isinstance(owner, Thing) and owner.key:
                 self._set_requires_grad(owner, target.value, value)
             return
+        if isinstance(target, ast.Attribute) and target.attr == "require_backward_grad_sync":
+            self._hold_back(node)
         if isinstance(value, Thing) and _finds_places(target, node):
             value = Items((value, PLAIN))
         self.assign(target, value)
         if self.loops and isinstance(value, Thing):
             self._renew_optimizers(target)
+
+    def _hold_back(self, node: ast.stmt) -> None:
+        """A net is told when its ranks average. Where that is never, no forward from here does."""
+        from gradledger.static.lowering.holding_back import never_averages
+
+        around = self.scope.node or self.scope.module.tree
+        if isinstance(node, ast.Assign) and never_averages(around, node):
+            self.local = True
 
     def set_by_name(self, node: ast.Call, value: ast.expr) -> Known:
         """`setattr(parameter, "grad", value)`: the same as to assign it."""

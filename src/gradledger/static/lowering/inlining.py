@@ -105,7 +105,10 @@ class Inlining(Looking):
             bound = () if function.bound is None else (function.bound,)
             self.may_thaw((*bound, *arguments.values()))
         if not (root or always or self._is_worth_following(function, arguments)):
-            return self._unfollowed(function, arguments, node)
+            made = self._unfollowed(function, arguments, node)
+            if isinstance(made, Thing) and self.wraps_for_ranks(function):
+                return replace(made, plain=False, replicated=True)
+            return made
         self.inlined.add(id(function.node))
         if id(function.node) in self.stack or len(self.stack) >= DEEPEST:
             if function.module.says(DOES, function.node):
