@@ -75,7 +75,7 @@ def _exchanged(
         if not path or _is_put_elsewhere(path[-1], target, modules):
             continue
         if _is_part_of_owned(walk, owner, path):
-            if _had_one(walk, owner, path) and makes_parameters(walk, value, method.module):
+            if had_one(walk, owner, path) and makes_parameters(walk, value, method.module):
                 yield target, frozenset({".".join([owner.key, *path])})
         elif len(path) == 1 and _makes_a_net(walk, value, method.module):
             keys = _trained_by_itself(walk, owner, path[0])
@@ -148,7 +148,7 @@ def _is_at_hand(walk: Inlining, optimizer: Optimizer) -> bool:
     return made_in == via or "." in optimizer.name
 
 
-def _had_one(walk: Inlining, owner: Thing, path: list[str]) -> bool:
+def had_one(walk: Inlining, owner: Thing, path: list[str]) -> bool:
     """Does `__init__` make the layer, or the layer of which this is the weight?"""
     if len(path) > 2 or (len(path) == 2 and path[1] not in ("weight", "bias")):
         return False

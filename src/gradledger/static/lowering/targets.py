@@ -62,7 +62,7 @@ class Targets(Conditions):
         before = self.store.get(full)
         if isinstance(target, ast.Attribute | ast.Subscript) and isinstance(value, Thing):
             replaced = self._exchanged(target)
-            if not replaced and not self._is_own(target):
+            if not replaced and not self._is_new_to_its_object(target):
                 replaced = self._replaced(full, value, target)
             if replaced:
                 self.emit(Replaces(self.at(target), replaced))
@@ -116,12 +116,14 @@ class Targets(Conditions):
 
         return exchanged_here(self, target)
 
-    def _is_own(self, target: ast.expr) -> bool:
-        """Does a method give it to its object? Whether one was there, the class tells then."""
+    def _is_new_to_its_object(self, target: ast.expr) -> bool:
+        """Does a method give it to its object, whose class has made none to begin with?"""
         own = self.scope.self_value
         match target:
-            case ast.Attribute(ast.Name("self")):
-                return isinstance(own, Thing) and own.cls is not None
+            case ast.Attribute(ast.Name("self"), name) if isinstance(own, Thing) and own.cls:
+                from gradledger.static.lowering.exchanging import had_one
+
+                return not had_one(self, own, [name])
         return False
 
     def _replaced(self, full: str, value: Thing, target: ast.expr) -> Keys:
