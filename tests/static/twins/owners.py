@@ -350,6 +350,34 @@ TWINS = {
             one.step()
             net.calibrate(x)
         """,
+    "who goes back to a copy makes the optimizer anew": """
+        import copy
+
+        class Trainer:
+            def __init__(self, net):
+                self.net = net
+                self.one = torch.optim.SGD(self.net.parameters(), lr=0.1)  # wrong only
+                self.prepare()
+
+            def prepare(self):
+                self.one = torch.optim.SGD(self.net.parameters(), lr=0.1)  # right only
+                self.seen = 0
+
+            def back(self, best):
+                self.net = copy.deepcopy(best)  # GL603
+                self.prepare()
+
+            def learn(self, x, y):
+                self.one.zero_grad()
+                criterion(self.net(x), y).backward()
+                self.one.step()
+
+        trainer = Trainer(nn.Linear(8, 3))
+        for i, (x, y) in enumerate(loader):
+            trainer.learn(x, y)
+            if i == 5:
+                trainer.back(model)
+        """,
     "a method that packs its layers anew has the same ones": """
         class Net(nn.Module):
             def __init__(self):

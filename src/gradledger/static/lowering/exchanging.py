@@ -174,8 +174,18 @@ def _trained_by_itself(walk: Inlining, owner: Thing, name: str) -> Keys:
     own = (v for n, v in walk.store.items() if n.startswith(f"{owner.key}."))
     for optimizer in own:
         if isinstance(optimizer, Optimizer) and held.key in (optimizer.keys or ()):
-            return frozenset({held.key})
+            # Made elsewhere, it may be made anew wherever the net is.
+            once = any(_is_made_with(cls, optimizer) for cls in classes)
+            return frozenset({held.key}) if once else NO_KEYS
     return NO_KEYS
+
+
+def _is_made_with(cls: ClassDef, optimizer: Optimizer) -> bool:
+    """Is it made by `__init__`, and so once for each object?"""
+    init, made = cls.module.methods(cls.node).get("__init__"), optimizer.made_at
+    if init is None or made.path != cls.module.path:
+        return False
+    return init.lineno <= made.line <= (init.end_lineno or init.lineno)
 
 
 def _makes_a_net(walk: Inlining, value: ast.expr, module: Module) -> bool:
