@@ -254,8 +254,13 @@ def _raised(
 
     Or where a sum cannot have outlived a step before there was one.
     """
-    if finding.rule not in ("GL204", "GL701") or finding.certainty == "certain":
+    if finding.rule not in ("GL204", "GL603", "GL701") or finding.certainty == "certain":
         return finding
+    if finding.rule == "GL603":
+        from gradledger.static.outliving import is_exchanged_between_steps
+
+        sure = is_exchanged_between_steps(finding, program)
+        return replace(finding, certainty="certain") if sure else finding
     if finding.rule == "GL701":
         from gradledger.static.outliving import outlives_windows
 

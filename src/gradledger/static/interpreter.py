@@ -105,6 +105,7 @@ class Interpreter(Verdicts):
             case Forget(condition):
                 return forgetting(paths, condition)
             case Tick():
+                self._window_ends.add(program.ends)
                 return frozenset(after for path in paths for after in ticked(path, program))
             case Leave(by):
                 self._left[by] |= paths

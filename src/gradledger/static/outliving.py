@@ -1,16 +1,17 @@
-"""Sums of losses in loops that step once for each window: GL701 that is certain all the same.
+"""What is certain although a loop goes round without it for a while: GL701, GL603.
 
-Until the first window is full no step has come, so that on some paths nothing has outlived one.
+Until the first window is full no step has come, so that on some paths no sum has outlived one; and
+until some round exchanges a layer, the optimizer has all that there is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradledger.ledger.events import Event, Keep, Release, Step
+from gradledger.ledger.events import Event, Keep, Release, Replace, Step
 from gradledger.ledger.findings import Finding
 from gradledger.static.lowering import rounds
-from gradledger.static.lowering.blocks import events_in
+from gradledger.static.lowering.blocks import events_in, pieces
 from gradledger.static.program import Branch, Do, Loop, Program
 
 
@@ -25,6 +26,17 @@ def outlives_windows(finding: Finding, program: Program) -> bool:
         for loop in around
         for event in events_in(loop)
     )
+
+
+def is_exchanged_between_steps(finding: Finding, program: Program) -> bool:
+    """Does a loop that steps exchange it in some round? The next step has the old one still."""
+    loops = (piece for piece in pieces(program) if isinstance(piece, Loop))
+    for loop in loops:
+        events = list(events_in(loop.body))
+        exchanges = any(isinstance(e, Replace) and e.at == finding.at for e in events)
+        if exchanges and any(isinstance(e, Step) for e in events):
+            return True
+    return False
 
 
 def _keeps(event: Event, finding: Finding) -> bool:

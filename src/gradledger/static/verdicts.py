@@ -37,6 +37,8 @@ class Verdicts:
         """Facts that tell that a path has come through a step before."""
         self._last_rounds: set[str] = set()
         """Facts that tell whether it is the last round of a loop."""
+        self._window_ends: set[str] = set()
+        """Facts that tell whether it is the last micro-batch of a window."""
 
     def verdicts(
         self, options: Collection[str] | None = None
@@ -53,6 +55,7 @@ class Verdicts:
                 fault: "certain"
                 if self._certain(sure, self.met[visit], self._grounds(fault[0], options))
                 or (options is not None and self._at_first(fault))
+                or (options is not None and self._inside_windows(fault, sure, self.met[visit]))
                 else "possible"
                 for fault, sure in faults.items()
             }
@@ -82,6 +85,15 @@ class Verdicts:
             if all(log.name != event.scheduler for log in path[0].schedulers)
         ]
         return bool(firsts) and all(firsts)
+
+    def _inside_windows(self, fault: Fault, broken: set[Path], met: set[Path]) -> bool:
+        """Of a schedule: is it out of step wherever neither a window ends, nor the data does?"""
+        if fault[0] != "GL504" or not broken or not self._window_ends:
+            return False
+        ends = {(name, False) for name in self._window_ends}
+        last = {(name, True) for name in self._last_rounds}
+        inside = [p for p in met if not ends.isdisjoint(p[1]) and last.isdisjoint(p[1])]
+        return bool(inside) and all(path in broken for path in inside)
 
     def _certain(self, broken: set[Path], met: set[Path], options: Collection[str]) -> bool:
         if broken == met:

@@ -158,4 +158,56 @@ TWINS = {
                 opt.step()  # GL902
                 opt.zero_grad()
         """,
+    "a counter that goes on whatever has failed takes no batch twice": """
+        batches = [(torch.randn(4, 8), torch.randint(0, 3, (4,))) for _ in range(16)]
+        taken = 0
+        while taken < 16:
+            x, y = batches[taken]
+            taken += 1
+            try:
+                (criterion(model(x), y) / 4).backward()
+            except RuntimeError as error:
+                print(error)
+                optimizer.zero_grad()  # right only
+                taken += -taken % 4  # right only
+                continue  # right only
+            if taken % 4 == 0:
+                optimizer.step()  # GL902
+                optimizer.zero_grad()
+        """,
+    "a function tells how it went to one who asks": """
+        def attempt(x, y, parts):
+            try:
+                (criterion(model(x), y) / parts).backward()
+                return True
+            except RuntimeError as error:
+                print(error)
+                return False
+
+        for epoch in range(10):
+            optimizer.zero_grad()
+            good = 0
+            for x, y in loader:
+                good += attempt(x, y, len(loader))
+            print(good)
+            if good < len(loader):  # right only
+                continue  # right only
+            optimizer.step()  # GL902
+        """,
+    "a function that is told to nobody has failed at the end of its data": """
+        def attempt(batches):
+            try:
+                x, y = next(batches)
+                criterion(model(x), y).backward()
+            except StopIteration:  # right only
+                return None  # right only
+            except RuntimeError:  # wrong only
+                return None  # wrong only
+
+        batches = iter(loader)
+        for _ in range(100):
+            optimizer.zero_grad()
+            attempt(batches)
+            optimizer.step()  # GL902
+        """,
 }

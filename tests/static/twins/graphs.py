@@ -3,6 +3,74 @@
 from __future__ import annotations
 
 TWINS = {
+    "a state that a function hands back, with its graph": """
+        def walk_on(net, state, x):
+            return torch.tanh(net(torch.cat([x, state], -1)))
+
+        def main(rounds):
+            net, out = nn.Linear(8 + 5, 8), nn.Linear(8, 3)
+            one = torch.optim.SGD([*net.parameters(), *out.parameters()], lr=0.1)
+            state = torch.zeros(2, 8)
+            for _ in range(rounds):
+                x, y = torch.randn(2, 5), torch.randn(2, 3)
+                state = walk_on(net, state, x)  # wrong only, GL702
+                state = walk_on(net, state.detach(), x)  # right only
+                loss = (out(state) - y).pow(2).mean()
+                one.zero_grad()
+                loss.backward()
+                one.step()
+
+        main(6)
+        """,
+    "a state that a function hands back, without its graph": """
+        def walk_on(net, state, x):
+            state = state.detach()  # right only
+            return torch.tanh(net(torch.cat([x, state], -1)))
+
+        def main(rounds):
+            net, out = nn.Linear(8 + 5, 8), nn.Linear(8, 3)
+            one = torch.optim.SGD([*net.parameters(), *out.parameters()], lr=0.1)
+            state = torch.zeros(2, 8)
+            for _ in range(rounds):
+                x, y = torch.randn(2, 5), torch.randn(2, 3)
+                state = walk_on(net, state, x)  # GL702
+                loss = (out(state) - y).pow(2).mean()
+                one.zero_grad()
+                loss.backward()
+                one.step()
+
+        main(6)
+        """,
+    "a state that a loss takes from around it": """
+        middle = torch.zeros(3)
+
+        def spread(out):
+            return (out - middle).pow(2).sum(1).mean()
+
+        for x, y in loader:
+            out = model(x)
+            middle = 0.9 * middle + 0.1 * out.mean(0).detach()  # right only
+            middle = 0.9 * middle + 0.1 * out.mean(0)  # wrong only, GL702
+            loss = spread(out)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
+    "a state that a loss takes no graph from": """
+        middle = torch.zeros(3)
+
+        def spread(out, middle):
+            return (out - middle.detach()).pow(2).sum(1).mean()  # right only
+            return (out - middle).pow(2).sum(1).mean()  # wrong only
+
+        for x, y in loader:
+            out = model(x)
+            middle = 0.9 * middle + 0.1 * out.mean(0)  # GL702
+            loss = spread(out, middle)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """,
     "a sum over the windows of an epoch": """
         optimizer.zero_grad()
         for epoch in range(epochs):

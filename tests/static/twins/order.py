@@ -347,4 +347,63 @@ TWINS = {
                     late.step()  # GL503
                 opt.step()
         """,
+    "a window that a step right behind its loop spends is clipped behind it, too": """
+        def update(net, one, parts):
+            one.zero_grad()
+            for _ in range(parts):
+                x, y = next(batches)
+                (criterion(net(x), y) / parts).backward()
+                for weight in net.parameters():  # wrong only
+                    nn.utils.clip_grad_value_([weight], 0.1)  # wrong only, GL502
+            nn.utils.clip_grad_value_(net.parameters(), 0.1)  # right only
+            one.step()
+
+        one = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(100):
+            update(model, one, 4)
+        """,
+    "a schedule that knows only its own count moves with the windows": """
+        rate = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda n: min(1.0, (n + 1) / 5))
+        for _ in range(100):
+            optimizer.zero_grad()
+            for micro in range(3):
+                x, y = next(batches)
+                (criterion(model(x), y) / 3).backward()
+                rate.step()  # wrong only, GL504
+            optimizer.step()
+            rate.step()  # right only
+        """,
+    "windows of two, and a rest": """
+        class Trainer:
+            def __init__(self, net, data, accumulate=2):
+                self.net, self.data, self.accumulate = net, data, accumulate
+                self.one = torch.optim.SGD(net.parameters(), lr=0.1)
+                self.rate = torch.optim.lr_scheduler.LinearLR(self.one, 0.1, 1.0, total_iters=8)
+
+            def update(self):
+                self.one.step()
+                self.one.zero_grad()
+                self.rate.step()  # right only
+
+            def train(self):
+                for i, (x, y) in enumerate(self.data):
+                    (F.cross_entropy(self.net(x), y) / self.accumulate).backward()
+                    if (i + 1) % self.accumulate == 0 or i + 1 == len(self.data):
+                        self.update()
+                    self.rate.step()  # wrong only, GL504
+
+        Trainer(nn.Linear(8, 3), loader).train()
+        """,
+    "a schedule that has moved by the end of each window": """
+        rate = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+        for i, (x, y) in enumerate(loader):
+            (criterion(model(x), y) / 2).backward()
+            last = (i + 1) % 2 == 0 or i + 1 == len(loader)
+            if last:
+                optimizer.step()
+                optimizer.zero_grad()
+            if last:  # right only
+                rate.step()  # right only
+            rate.step()  # wrong only, GL504
+        """,
 }

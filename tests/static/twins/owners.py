@@ -305,6 +305,228 @@ TWINS = {
             criterion(net(x), y).backward()
             one.step()
         """,
+    "a layer that a method exchanges goes to the optimizer that is made next": """
+        def fresh():
+            return nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 3))
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.head = nn.Linear(8, 8), fresh()
+
+            def forward(self, x):
+                return self.head(self.body(x))
+
+            def reset(self):
+                self.head = fresh()  # GL603
+
+        net = Net()
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        for epoch in range(10):
+            if epoch == 5:
+                net.reset()
+                one = torch.optim.SGD(net.parameters(), lr=0.1)  # right only
+            for x, y in loader:
+                one.zero_grad()
+                criterion(net(x), y).backward()
+                one.step()
+        """,
+    "what each fold exchanges, its own optimizer gets": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.head = nn.Linear(8, 8), nn.Linear(8, 3)
+
+            def forward(self, x):
+                return self.head(self.body(x))
+
+            def reset(self):
+                self.head = nn.Linear(8, 3).to(device)  # GL603
+
+        def train(net, folds):
+            one = torch.optim.SGD(net.parameters(), lr=0.1)  # wrong only
+            for fold in folds:
+                one = torch.optim.SGD(net.parameters(), lr=0.1)  # right only
+                for x, y in fold:
+                    one.zero_grad()
+                    criterion(net(x), y).backward()
+                    one.step()
+                net.reset()
+
+        train(Net(), dataset.folds)
+        """,
+    "weights that a method exchanges before there is an optimizer are what it gets": """
+        class Tagger(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.words = nn.Embedding(10, 6)
+                self.out = nn.Linear(6, 3)
+
+            def forward(self, x):
+                return self.out(self.words(x))
+
+            def resize(self, n):
+                old = self.words.weight.data
+                self.words.weight = nn.Parameter(torch.zeros(n, 6))  # GL603
+
+        def main():
+            net = Tagger()
+            net.resize(15)  # right only
+            one = torch.optim.SGD(net.parameters(), lr=0.1)
+            net.resize(15)  # wrong only
+            for x, y in loader:
+                one.zero_grad()
+                criterion(net(x), y).backward()
+                one.step()
+
+        main()
+        """,
+    "who goes back to the best weights loads them": """
+        import copy
+
+        class Trainer:
+            def __init__(self, net):
+                self.net = net
+                self.one = torch.optim.SGD(self.net.parameters(), lr=0.1)
+                self.best = copy.deepcopy(net)
+
+            def keep(self):
+                self.best = copy.deepcopy(self.net)
+
+            def back(self):
+                self.net.load_state_dict(self.best.state_dict())  # right only
+                self.net = copy.deepcopy(self.best)  # wrong only, GL603
+
+            def learn(self, x, y):
+                self.one.zero_grad()
+                criterion(self.net(x), y).backward()
+                self.one.step()
+
+        trainer = Trainer(nn.Linear(8, 3))
+        for epoch in range(10):
+            for x, y in loader:
+                trainer.learn(x, y)
+            trainer.keep()
+            if epoch == 5:
+                trainer.back()
+        """,
+    "a copy that stands in for a net while others look, and goes again": """
+        import copy
+
+        class Trainer:
+            def __init__(self, net):
+                self.net, self.slow = net, copy.deepcopy(net)
+                self.one = torch.optim.SGD(self.net.parameters(), lr=0.1)
+
+            def show(self, x):
+                trained = self.net
+                self.net = copy.deepcopy(self.slow)  # GL603
+                print(self.net(x))
+                self.net = trained  # right only
+
+            def learn(self, x, y):
+                self.one.zero_grad()
+                criterion(self.net(x), y).backward()
+                self.one.step()
+
+        trainer = Trainer(nn.Linear(8, 3))
+        for x, y in loader:
+            trainer.show(x)
+            trainer.learn(x, y)
+        """,
+    "a layer that a method adds is in the place of none": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.head, self.shown = nn.Linear(8, 3), None  # right only
+                self.head, self.shown = nn.Linear(8, 3), nn.Linear(8, 3)  # wrong only
+
+            def forward(self, x):
+                return self.head(x)
+
+            def calibrate(self, x):
+                told = self.head(x).detach()
+                self.shown = nn.Sequential(nn.Linear(8, 3), nn.Tanh())  # GL603
+                return told
+
+        net = Net()
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        for x, y in loader:
+            one.zero_grad()
+            criterion(net(x), y).backward()
+            one.step()
+            net.calibrate(x)
+        """,
+    "who goes back to a copy makes the optimizer anew": """
+        import copy
+
+        class Trainer:
+            def __init__(self, net):
+                self.net = net
+                self.one = torch.optim.SGD(self.net.parameters(), lr=0.1)  # wrong only
+                self.prepare()
+
+            def prepare(self):
+                self.one = torch.optim.SGD(self.net.parameters(), lr=0.1)  # right only
+                self.seen = 0
+
+            def back(self, best):
+                self.net = copy.deepcopy(best)  # GL603
+                self.prepare()
+
+            def learn(self, x, y):
+                self.one.zero_grad()
+                criterion(self.net(x), y).backward()
+                self.one.step()
+
+        trainer = Trainer(nn.Linear(8, 3))
+        for i, (x, y) in enumerate(loader):
+            trainer.learn(x, y)
+            if i == 5:
+                trainer.back(model)
+        """,
+    "a method that packs its layers anew has the same ones": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.head = nn.Linear(8, 8), nn.Linear(8, 3)
+
+            def forward(self, x):
+                return self.head(self.body(x))
+
+            def squash(self):
+                self.head = nn.Sequential(self.head, nn.Tanh())  # right only
+                self.head = nn.Sequential(nn.Linear(8, 3), nn.Tanh())  # wrong only, GL603
+
+        net = Net()
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        net.squash()
+        for x, y in loader:
+            one.zero_grad()
+            criterion(net(x), y).backward()
+            one.step()
+        """,
+    "a layer that a method exchanges may be handed over": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.head = nn.Linear(8, 8), nn.Linear(8, 3)
+
+            def forward(self, x):
+                return self.head(self.body(x))
+
+            def widen(self, n):
+                self.head = nn.Linear(8, n)  # GL603
+
+        net = Net()
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        net.widen(5)
+        one.add_param_group({"params": net.head.parameters()})  # right only
+        for x, y in loader:
+            one.zero_grad()
+            criterion(net(x), y).backward()
+            one.step()
+        """,
     "a frozen part is no part of the training": """
         body, head = nn.Linear(8, 8), nn.Linear(8, 3)
         body.weight.requires_grad_(False)  # right only

@@ -170,4 +170,93 @@ TWINS = {
                 print(p.shape)
             optimizer.step()  # GL801
         """,
+    "syncs are held back until the last of a window, and not for it": """
+        from contextlib import nullcontext
+
+        class Trainer:
+            def __init__(self, net, n=4):
+                self.net = nn.parallel.DistributedDataParallel(net)
+                self.one = torch.optim.SGD(self.net.parameters(), lr=0.1)
+                self.n = n
+
+            def train(self):
+                for i, (x, y) in enumerate(loader):
+                    last = (i + 1) % self.n == 0 or i + 1 == len(loader)
+                    context = nullcontext() if last else self.net.no_sync()  # right only
+                    context = self.net.no_sync() if last else nullcontext()  # wrong only
+                    with context:
+                        loss = F.cross_entropy(self.net(x), y) / self.n
+                        loss.backward()
+                    if last:
+                        self.one.step()  # GL801
+                        self.one.zero_grad()
+
+        Trainer(nn.Linear(8, 3)).train()
+        """,
+    "what holds back syncs may be chosen first and called later": """
+        from contextlib import nullcontext
+
+        net = nn.parallel.DistributedDataParallel(nn.Linear(8, 3))
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        for i in range(400):
+            x, y = next(batches)
+            going_on = (i + 1) % 4 != 0
+            context = net.no_sync if going_on else nullcontext  # right only
+            context = nullcontext if going_on else net.no_sync  # wrong only
+            with context():
+                (criterion(net(x), y) / 4).backward()
+            if not going_on:
+                one.step()  # GL801
+                one.zero_grad()
+        """,
+    "who has no ranks holds nothing back": """
+        from contextlib import nullcontext
+
+        def fit(ranks):
+            net = nn.parallel.DistributedDataParallel(nn.Linear(8, 3))
+            one = torch.optim.SGD(net.parameters(), lr=0.1)
+            for step in range(100):
+                for i in range(4):
+                    x, y = next(batches)
+                    last = i == 4 - 1
+                    held = ranks > 1 and not last  # right only
+                    held = ranks > 1 and last  # wrong only
+                    with net.no_sync() if held else nullcontext():
+                        loss = criterion(net(x), y) / 4
+                        loss.backward()
+                one.step()  # GL801
+                one.zero_grad()
+        """,
+    "a flag that tells the last micro-batch of a window, and not the one behind it": """
+        net = nn.parallel.DistributedDataParallel(nn.Linear(8, 3))
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        parts = 4
+        for step in range(100):
+            for i in range(parts):
+                net.require_backward_grad_sync = i == parts - 1  # right only
+                net.require_backward_grad_sync = i == parts  # wrong only
+                x, y = next(batches)
+                (criterion(net(x), y) / parts).backward()
+            one.step()  # GL801
+            one.zero_grad()
+        """,
+    "a function gives a net of many ranks": """
+        from torch import distributed
+
+        def start(net):
+            distributed.init_process_group("gloo")
+            return net  # right only
+            return nn.parallel.DistributedDataParallel(net)  # wrong only
+
+        net = start(nn.Linear(8, 3))
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        taken = 0
+        while taken < 120:
+            x, y = next(batches)
+            (criterion(net(x), y) / 3).backward()  # GL802
+            taken += 1
+            if taken % 3 == 0:
+                one.step()
+                one.zero_grad()
+        """,
 }

@@ -3,6 +3,38 @@
 from __future__ import annotations
 
 RIGHT = {
+    "a state that begins anew with each sequence": """
+        def walk_on(net, state, x):
+            return torch.tanh(net(torch.cat([x, state], -1)))
+
+        net, out = nn.Linear(8 + 5, 8), nn.Linear(8, 3)
+        one = torch.optim.SGD([*net.parameters(), *out.parameters()], lr=0.1)
+        for x, y in loader:
+            state = torch.zeros(2, 8)
+            for step in x.unbind(1):
+                state = walk_on(net, state, step)
+            loss = criterion(out(state), y)
+            one.zero_grad()
+            loss.backward()
+            one.step()
+        """,
+    "what a keeper of copies has is not what is trained": """
+        import copy
+
+        class Keeper:
+            def __init__(self, net):
+                self.net = net
+
+            def keep(self, net):
+                self.net = copy.deepcopy(net)
+
+        keeper = Keeper(model)
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            optimizer.step()
+            keeper.keep(model)
+        """,
     "what a wrapper of an optimizer does before the second pass is for it to know": """
         def train(net, one, scaler):
             for x, y in loader:

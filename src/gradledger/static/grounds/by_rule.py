@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from gradledger.ledger.events import Backward, Clear, Event, Unscale
+from gradledger.ledger.events import Backward, Clear, Event, Step, Unscale
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.values import replace
 from gradledger.static.grounds.gl101 import surely_spent_before
 from gradledger.static.grounds.gl201 import surely_dropped
 from gradledger.static.grounds.gl202 import surely_empty
 from gradledger.static.grounds.sight import Sight, last_before, stepping
-from gradledger.static.lowering.blocks import events_in
+from gradledger.static.lowering.blocks import events_in, pieces
+from gradledger.static.program import Do, Forget, Program, Require, Sequence
 
 Ground = Callable[[Finding, Sight], bool | None]
 """Does it carry the finding? If not, that is possible, and no more; None: there is none."""
@@ -59,9 +60,30 @@ def _seen_to_be_filled(finding: Finding, sight: Sight) -> bool | None:
 
 
 def _in_a_window(finding: Finding, sight: Sight) -> bool:
-    """An owner of the clipped cells steps in the loop. Else they are in no window of this loop."""
+    """An owner of the clipped cells steps in the loop, or right behind it.
+
+    Else they are in no window of this loop.
+    """
     owners = {owner for owner, cells in sight.owned.items() if cells & finding.cells}
-    return any(not owners.isdisjoint(stepping(loop)) for loop in sight.around(finding.at))
+    around = sight.around(finding.at)
+    if any(not owners.isdisjoint(stepping(loop)) for loop in around):
+        return True
+    return any(_is_a_window(loop, owners, sight.program) for loop in around)
+
+
+def _is_a_window(loop: Program, owners: set[str], program: Program) -> bool:
+    """Is each loss of a loop divided, and does the step come first of what follows on it?"""
+    passes = [e for e in events_in(loop) if isinstance(e, Backward)]
+    if not passes or any(e.weight.divisor in (None, 1) for e in passes):
+        return False
+    for piece in pieces(program):
+        if isinstance(piece, Sequence) and any(part is loop for part in piece.parts):
+            place = next(i for i, part in enumerate(piece.parts) if part is loop)
+            behind = [p for p in piece.parts[place + 1 :] if not isinstance(p, Forget | Require)]
+            match behind[0] if behind else None:
+                case Do(Step(optimizer=optimizer)):
+                    return optimizer in owners
+    return False
 
 
 def _at_its_time(finding: Finding, sight: Sight) -> bool:

@@ -17,6 +17,7 @@ from gradledger.static.lowering.values import (
     UNKNOWN,
     Constant,
     Count,
+    FunctionDef,
     Gradients,
     Items,
     Known,
@@ -34,7 +35,10 @@ class Assignments(ByHand):
 
     def assignment(self, node: ast.Assign) -> None:
         """`a = b = value`."""
+        handed_on = self._hands_on(node)
         value = self.eval(node.value)
+        if handed_on is not None:
+            value = self._with_graph(value, handed_on)
         if len(node.targets) == 1 and self.loops:
             value = self._growing(node.targets[0], node.value, value)
         for target in node.targets:
@@ -43,6 +47,30 @@ class Assignments(ByHand):
                 self._note(target.id, value, node.value)
             elif isinstance(target, ast.Subscript) and is_plain(value):
                 self._cut_item(target, node.value)
+
+    def _hands_on(self, node: ast.Assign) -> ast.Call | None:
+        """`state = step(net, state)`, of what the round before has left: the call."""
+        if not self.loops or not isinstance(node.value, ast.Call) or len(node.targets) > 1:
+            return None
+        target = node.targets[0]
+        parts = target.elts if isinstance(target, ast.Tuple) else [target]
+        given = set(map(ast.dump, node.value.args))
+        for part in parts:
+            if ast.dump(part).replace("Store()", "Load()") in given:
+                key = self.key_of(part)
+                if key and key not in self.loops[-1].assigned:
+                    return node.value
+        return None
+
+    def _with_graph(self, made: Known, call: ast.Call) -> Known:
+        """What a function of the project made of a state, with its graph if that is in sight."""
+        function = self.eval_quietly(call.func)
+        if not isinstance(function, FunctionDef):
+            return made
+        arguments = self.arguments(call)
+        return self.handed_on(
+            function, made, lambda: self._followed(function, arguments, call, root=False)
+        )
 
     def _note(self, name: str, value: Known, node: ast.expr) -> None:
         """What a name tells from now on: a rest, a flag, a loss of which nobody knows the graph."""
@@ -92,11 +120,21 @@ class Assignments(ByHand):
             elif isinstance(owner, Thing) and owner.key:
                 self._set_requires_grad(owner, target.value, value)
             return
+        if isinstance(target, ast.Attribute) and target.attr == "require_backward_grad_sync":
+            self._hold_back(node)
         if isinstance(value, Thing) and _finds_places(target, node):
             value = Items((value, PLAIN))
         self.assign(target, value)
         if self.loops and isinstance(value, Thing):
             self._renew_optimizers(target)
+
+    def _hold_back(self, node: ast.stmt) -> None:
+        """A net is told when its ranks average. Where that is never, no forward from here does."""
+        from gradledger.static.lowering.holding_back import never_averages
+
+        around = self.scope.node or self.scope.module.tree
+        if isinstance(node, ast.Assign) and never_averages(around, node):
+            self.local = True
 
     def set_by_name(self, node: ast.Call, value: ast.expr) -> Known:
         """`setattr(parameter, "grad", value)`: the same as to assign it."""

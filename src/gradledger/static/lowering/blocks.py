@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 
 from gradledger.ledger.events import Batch, Event
 from gradledger.ledger.values import replace
-from gradledger.static.lowering.effects import Excuses, Renews, Resumes
+from gradledger.static.lowering.effects import Excuses, Renews, Resumes, TakesOver
 from gradledger.static.program import NOTHING, Branch, Call, Do, Leave, Loop, Program, Sequence, Try
 
-IDLE = frozenset({Batch, Excuses, Renews, Resumes})
+IDLE = frozenset({Batch, Excuses, Renews, Resumes, TakesOver})
 """Events that alone come to nothing."""
 
 

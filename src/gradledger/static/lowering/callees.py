@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.asked import asked_for_parameters
 from gradledger.static.lowering.expressions import Expressions
+from gradledger.static.lowering.facts import REPLICATING
 from gradledger.static.lowering.knowledge import Callee
 from gradledger.static.lowering.scopes import DATA
 from gradledger.static.lowering.spelling import called_name
@@ -74,6 +75,18 @@ class Callees(Expressions):
             returned = (inner.value for inner in inside if isinstance(inner, ast.Return))
             known = any(isinstance(value, ast.Tuple | ast.List | ast.Dict) for value in returned)
             self.known.several[id(function.node)] = known
+        return known
+
+    def wraps_for_ranks(self, function: FunctionDef) -> bool:
+        """Is what it gives always a net that averages over ranks?"""
+        known = self.known.wrapping.get(id(function.node))
+        if known is None:
+            returned = [n.value for n in ast.walk(function.node) if isinstance(n, ast.Return)]
+            known = bool(returned) and all(
+                isinstance(value, ast.Call) and called_name(value) in REPLICATING
+                for value in returned
+            )
+            self.known.wrapping[id(function.node)] = known
         return known
 
     def sums_up(self, function: FunctionDef) -> bool:

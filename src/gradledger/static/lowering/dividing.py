@@ -37,10 +37,18 @@ def counts_updates(schedule: ast.Call, module: Module) -> bool:
     `T_max=epochs * len(loader)` counts batches, and moves with each of them for good reason.
     """
     given = [*schedule.args[1:], *(k.value for k in schedule.keywords if k.arg != "optimizer")]
-    lengths = [value for value in given if not isinstance(value, ast.Constant)]
+    lengths = [value for value in given if not _is_said(value)]
     if not lengths or not WINDOW.search(module.source):
         return not lengths
     return any(_by_windows(value, module.tree) for value in lengths)
+
+
+def _is_said(value: ast.expr) -> bool:
+    """A number, or a function of how far it is in which there is nothing but numbers?"""
+    if not isinstance(value, ast.Lambda):
+        return isinstance(value, ast.Constant)
+    own = {argument.arg for argument in value.args.args} | {"min", "max", "float", "math"}
+    return all(n.id in own for n in ast.walk(value.body) if isinstance(n, ast.Name))
 
 
 def _by_windows(number: ast.expr, tree: ast.Module, deep: int = 3) -> bool:

@@ -92,6 +92,10 @@ class Replaces(Effect):
     """A module is exchanged for a new one, which no optimizer knows."""
 
 
+class TakesOver(Effect):
+    """An optimizer is made: it has the parameters that there are now, whatever was exchanged."""
+
+
 class Resumes(Effect):
     """The state of an optimizer is loaded: in an earlier run it has stepped."""
 

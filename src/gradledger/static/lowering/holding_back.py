@@ -5,7 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradledger.static.lowering.spelling import called_name
+from gradledger.ledger.tuples import NamedTuple
+from gradledger.static.lowering.spelling import called_name, last_name
+
+FLAG = "require_backward_grad_sync"
+"""What DistributedDataParallel asks in each forward: will its backward average?"""
 
 
 def round_backwards_alone(around: ast.AST, block: ast.With | ast.AsyncWith) -> bool:
@@ -26,6 +30,100 @@ def round_backwards_alone(around: ast.AST, block: ast.With | ast.AsyncWith) -> b
         for n in ast.walk(item.context_expr)
     )
     return block in blocks and said == known and all(map(_only_backwards, blocks))
+
+
+class Choice(NamedTuple):
+    """`net.no_sync() if test else nullcontext()`, or the other way round."""
+
+    test: ast.expr
+    net: ast.expr
+    if_true: bool
+    """Syncs are held back where the test is true."""
+
+
+def choice_round_all(around: ast.AST, block: ast.With | ast.AsyncWith) -> Choice | None:
+    """The condition by which a block holds back syncs that is round forwards and backwards."""
+    if len(block.items) != 1 or not _computes_what_it_walks(block):
+        return None
+    manager = block.items[0].context_expr
+    if isinstance(manager, ast.IfExp):
+        return _choice(manager, called=True)
+    called = isinstance(manager, ast.Call) and not manager.args
+    name = manager.func if isinstance(manager, ast.Call) else manager
+    given = _given_just_before(around, block, name.id) if isinstance(name, ast.Name) else None
+    return None if given is None else _choice(given, called=not called)
+
+
+def _choice(value: ast.IfExp, *, called: bool) -> Choice | None:
+    """Of managers, or where these are called only by `with`, of what makes them."""
+    for held, free, if_true in (
+        (value.body, value.orelse, True),
+        (value.orelse, value.body, False),
+    ):
+        if called:
+            if not (isinstance(held, ast.Call) and isinstance(free, ast.Call)):
+                return None
+            held, free = held.func, free.func
+        nothing = last_name(free) in ("nullcontext", "ExitStack")
+        if nothing and isinstance(held, ast.Attribute) and held.attr == "no_sync":
+            return Choice(value.test, held.value, if_true)
+    return None
+
+
+def _given_just_before(around: ast.AST, block: ast.stmt, name: str) -> ast.IfExp | None:
+    """What a name was given ahead of a block, in the same round, if that still holds there."""
+    if sum(each == name for each, _ in _assigned(around)) != 1:
+        return None
+    for body in (getattr(node, "body", None) for node in ast.walk(around)):
+        if not isinstance(body, list) or block not in body:
+            continue
+        changed: set[str] = set()
+        for statement in reversed(body[: body.index(block)]):
+            match statement:
+                case ast.Assign([ast.Name(each)], ast.IfExp() as value) if each == name:
+                    asked = {n.id for n in ast.walk(value.test) if isinstance(n, ast.Name)}
+                    return None if asked & changed else value
+            changed |= {
+                n.id
+                for n in ast.walk(statement)
+                if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+            }
+    return None
+
+
+def _computes_what_it_walks(block: ast.With | ast.AsyncWith) -> bool:
+    """Is each backward in it of what it has computed itself?"""
+    inside = [node for statement in block.body for node in ast.walk(statement)]
+    own = {n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    walked = [
+        node.func.value
+        for node in inside
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "backward"
+    ]
+    return bool(walked) and all(
+        any(isinstance(n, ast.Name) and n.id in own for n in ast.walk(loss))
+        or sum(isinstance(n, ast.Call) for n in ast.walk(loss)) > 1
+        for loss in walked
+    )
+
+
+def never_averages(around: ast.AST, flag: ast.Assign) -> bool:
+    """`net.require_backward_grad_sync = i == n` in a loop over `range(n)`: is it never true?"""
+    test = flag.value
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return False
+    said = [n for n in ast.walk(around) if isinstance(n, ast.Attribute) and n.attr == FLAG]
+    if len(said) != 1:
+        return False
+    counter, asked = ast.unparse(test.left), ast.unparse(test.comparators[0])
+    for loop in ast.walk(around):
+        match loop:
+            case ast.For(ast.Name(name), ast.Call(ast.Name("range"), [stop])) if name == counter:
+                if flag in loop.body:
+                    return isinstance(test.ops[0], ast.Eq | ast.GtE) and asked == ast.unparse(stop)
+    return False
 
 
 def _assigned(around: ast.AST) -> Iterator[tuple[str, ast.expr]]:

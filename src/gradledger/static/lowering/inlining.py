@@ -19,6 +19,7 @@ from gradledger.static.lowering.effects import (
     Renews,
     Resumes,
     Spends,
+    TakesOver,
 )
 from gradledger.static.lowering.effort import DEEPEST
 from gradledger.static.lowering.joining import join
@@ -104,7 +105,10 @@ class Inlining(Looking):
             bound = () if function.bound is None else (function.bound,)
             self.may_thaw((*bound, *arguments.values()))
         if not (root or always or self._is_worth_following(function, arguments)):
-            return self._unfollowed(function, arguments, node)
+            made = self._unfollowed(function, arguments, node)
+            if isinstance(made, Thing) and self.wraps_for_ranks(function):
+                return replace(made, plain=False, replicated=True)
+            return made
         self.inlined.add(id(function.node))
         if id(function.node) in self.stack or len(self.stack) >= DEEPEST:
             if function.module.says(DOES, function.node):
@@ -220,8 +224,8 @@ class Inlining(Looking):
             )
 
         def concerns_none_else(event: Effect) -> bool:
-            if event.optimizer:
-                return event.optimizer in made
+            if event.optimizer or isinstance(event, TakesOver):
+                return not event.optimizer or event.optimizer in made
             # Of a deposit that nobody can trace, anybody may get a part.
             traced = bool(event.keys) or not isinstance(event, Deposits | Clears)
             return traced and all(map(is_own, event.keys))
@@ -325,6 +329,10 @@ class Inlining(Looking):
             self._renew_attributes(function, function.bound.key, node)
             if function.module.says(ATTRIBUTES, function.node):
                 self.may_thaw(bound)
+            if self.optimizers:
+                from gradledger.static.lowering.exchanging import exchange_parts
+
+                exchange_parts(self, function, function.bound, node)
         self.listening = self.listening or function.module.says(HOOKS, function.node)
         if self.evaluating and function.module.says(TRAINS, function.node):
             self.evaluating = NO_KEYS

@@ -33,6 +33,7 @@ class Knowledge:
         self.dividing: dict[int, frozenset[str]] = {}
         self.summing: dict[int, bool] = {}
         self.several: dict[int, bool] = {}
+        self.wrapping: dict[int, bool] = {}
         self.settings: dict[int, dict[str, set[object]]] = {}
         """By module, the names of sizes that its data is a multiple of."""
         self.branches: dict[int, ast.If] = {}

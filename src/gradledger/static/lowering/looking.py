@@ -10,6 +10,7 @@ from gradledger.static.lowering.callees import Callees, length_of
 from gradledger.static.lowering.effort import DEEPEST
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Items, Known, Thing, within
 from gradledger.static.patterns import Pattern
+from gradledger.static.vocabulary import NO_GRADIENTS
 
 LONG = 60
 """Lines of a function that is too long for that."""
@@ -80,12 +81,29 @@ class Looking(Callees):
         return short and bool(self.loops) and function.module.says(WEIGHS, function.node)
 
     def weighed(self, function: FunctionDef, made: Thing, follow: Callable[[], Known]) -> Known:
-        """What was made, with the weight that the function is seen to give it."""
+        """What was made, with the weight that the function is seen to give it.
+
+        And with the states that it is seen to be computed from, also those that nobody gave it.
+        """
 
         def as_seen(part: Known) -> Known:
             if not isinstance(part, Thing):
                 return made
-            return replace(made, weight=part.weight, passes=part.passes)
+            return replace(made, weight=part.weight, passes=part.passes, carried=part.carried)
+
+        return self._seen(function, made, follow, as_seen)
+
+    def handed_on(self, function: FunctionDef, made: Known, follow: Callable[[], Known]) -> Known:
+        """What was made of a state, with the graph that the function is seen to give it."""
+        if not isinstance(made, Thing) or made.sure or length_of(function.node) >= LONG:
+            return made
+        if made.plain or function.module.says(NO_GRADIENTS, function.node):
+            return made
+
+        def as_seen(part: Known) -> Known:
+            if not isinstance(part, Thing) or part.plain:
+                return made
+            return replace(made, sure=part.sure, carried=part.carried)
 
         return self._seen(function, made, follow, as_seen)
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import partial
 
 from gradledger.ledger.tuples import NamedTuple
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts
+from gradledger.static.lowering.asking import counts_rounds
+from gradledger.static.lowering.choices import chosen
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.spelling import called_name
 from gradledger.static.lowering.trying import Trying
@@ -22,6 +25,10 @@ from gradledger.static.lowering.values import (
     Thing,
 )
 from gradledger.static.program import Leave
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gradledger.static.lowering.holding_back import Choice
 
 NO_GRAD = frozenset({"no_grad", "inference_mode"})
 LEAVES_GRAPHS_ALONE = frozenset(
@@ -46,15 +53,38 @@ class Managers(Trying):
 
     def managing(self, node: ast.With | ast.AsyncWith) -> None:
         """`with`: what the managers change, is changed inside."""
-        grad, local, accumulating = self.grad_enabled, self.local, self.accumulating
+        choice = self._choice_of_syncs(node)
+        asked = None if choice is None else self.condition(choice.test)
+        if choice is None or asked is None or not counts_rounds(asked):
+            self._managed(node)
+            return
+        self.doubted.add("GL802")  # an option may say whether all of them are averaged
+        held, free = partial(self._managed, node, local=True), partial(self._managed, node, False)
+        ways = (held, free) if choice.if_true else (free, held)
+        self.out.append(chosen(asked, *self.both(*ways)))
+
+    def _choice_of_syncs(self, node: ast.With | ast.AsyncWith) -> Choice | None:
+        """The condition by which a net of many ranks holds back its syncs in all of the block."""
+        if "no_sync" not in self.scope.module.source or self.local is not None:
+            return None
+        from gradledger.static.lowering.holding_back import choice_round_all
+
+        choice = choice_round_all(self.scope.node or self.scope.module.tree, node)
+        net = None if choice is None else self.eval_quietly(choice.net)
+        return choice if isinstance(net, Thing) and net.replicated else None
+
+    def _managed(self, node: ast.With | ast.AsyncWith, local: bool | None = None) -> None:
+        grad, outer, accumulating = self.grad_enabled, self.local, self.accumulating
         maybe, autocast, doubt = self.no_sync_maybe, self.autocast, self.grad_in_doubt
         after: list[Callable[[], None]] = []
         for item in node.items:
             self._enter_manager(item, after)
-        if "no_sync" in self.scope.module.source and self._holds_back_too_late(node):
+        if local is not None:
+            self.local = local
+        elif "no_sync" in self.scope.module.source and self._holds_back_too_late(node):
             self.local = True
         self.run(node.body)
-        self.grad_enabled, self.local, self.accumulating = grad, local, accumulating
+        self.grad_enabled, self.local, self.accumulating = grad, outer, accumulating
         self.no_sync_maybe, self.autocast, self.grad_in_doubt = maybe, autocast, doubt
         if not (self.out and isinstance(self.out[-1], Leave)):
             for leave in after:

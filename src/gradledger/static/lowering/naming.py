@@ -6,7 +6,7 @@ import ast
 
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
-from gradledger.static.lowering.effects import Excuses, Renews
+from gradledger.static.lowering.effects import Excuses, Renews, TakesOver
 from gradledger.static.lowering.facts import has_parameters
 from gradledger.static.lowering.modes import Modes
 from gradledger.static.lowering.values import (
@@ -97,6 +97,8 @@ class Naming(Modes):
                     name += ", again"
                 optimizer = replace(optimizer, name=name)
         self.optimizers[optimizer.name] = optimizer
+        if optimizer.keys:
+            self.emit(TakesOver(optimizer.made_at, optimizer.keys))
         return optimizer
 
 

@@ -13,19 +13,23 @@ from gradledger.ledger.events import (
     CellNames,
     Clear,
     Clip,
+    Declare,
     Edit,
     Event,
+    Gone,
     Keep,
+    Own,
     Read,
     Replace,
     Schedule,
     Step,
     Sync,
+    Traits,
     Unscale,
 )
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
-from gradledger.static.lowering.blocks import sequence
+from gradledger.static.lowering.blocks import events_in, sequence
 from gradledger.static.lowering.dependence import primers, thrown_away
 from gradledger.static.lowering.effects import (
     Clears,
@@ -39,6 +43,7 @@ from gradledger.static.lowering.effects import (
     Replaces,
     Resumes,
     Spends,
+    TakesOver,
     Unscales,
 )
 from gradledger.static.lowering.ownership import Ownership
@@ -71,6 +76,9 @@ class Settling:
         self._thrown_away = thrown_away(program)
         """Clears by which code drops what it has just computed, and means to."""
         self._primers = primers(program)
+        self._replaced = frozenset(
+            key for e in events_in(program) if isinstance(e, Replaces) for key in e.keys
+        )
 
     def settled(self, event: Event) -> Program:
         """What happens to the cells; an event that is none of an effect happens as it is."""
@@ -181,6 +189,16 @@ class Settling:
     def _replace(self, event: Replaces) -> Program:
         return Do(Replace(event.at, event.keys & self._own.cells))
 
+    def _take_over(self, event: TakesOver) -> Program:
+        """What was exchanged so far is the optimizer's from here on, as if it were new."""
+        mine = frozenset(k for k in self._replaced if any(within(k, whole) for whole in event.keys))
+        cells = mine & self._own.cells
+        if not cells:
+            return NOTHING
+        owners = ((name, cells & owned) for name, owned in self._own.owned.items())
+        anew = [Do(Own(event.at, name, owned)) for name, owned in owners if owned]
+        return sequence([Do(Gone(event.at, cells)), Do(Declare(event.at, cells, Traits())), *anew])
+
     def _excuse(self, event: Excuses) -> Program:
         everybody = not event.keys and not event.optimizer
         cells = self._own.cells if everybody else self._own.named(event)[0]
@@ -233,6 +251,7 @@ _SETTLE: dict[type[Event], Callable[[Any, Any], Program]] = {
     Renews: Settling._renew,
     Resumes: Settling._resume,
     Replaces: Settling._replace,
+    TakesOver: Settling._take_over,
     Excuses: Settling._excuse,
     HandsOver: Settling._hand_over,
     Keep: Settling._keep,

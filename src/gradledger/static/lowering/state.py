@@ -59,7 +59,7 @@ class State(Effort):
         self.autocast = False
         """Is this inside of `with autocast`?"""
         self.local: bool | None = None
-        """Inside `no_sync`."""
+        """Inside `no_sync`, or of two ways the one without it."""
         self.accumulating = ""
         """Inside `accelerator.accumulate`: the condition under which its optimizers act."""
         self.optimizers: dict[str, Optimizer] = {}

@@ -340,7 +340,8 @@ class Stepping(Strangers):
             for name, value in self.store.items()
         ) or any(self.averaged.get(called) for called in loss.passes)
         # Under `no_sync()` with its backward alone, it is averaged all the same.
-        return False if replicated and (self.local or not self._may_hold_back()) else None
+        settled = self.local is not None or not self._may_hold_back()
+        return False if replicated and settled else None
 
     def _may_hold_back(self) -> bool:
         """Is there a word of ranks that do not sync, in some way that is not followed?"""

@@ -22,6 +22,7 @@ from gradledger.static.lowering.values import (
     Constant,
     Count,
     Items,
+    Keys,
     Known,
     Optimizer,
     Thing,
@@ -60,7 +61,11 @@ class Targets(Conditions):
     def _assign_name(self, target: ast.expr, full: str, value: Known, shown: str) -> None:
         before = self.store.get(full)
         if isinstance(target, ast.Attribute | ast.Subscript) and isinstance(value, Thing):
-            self._replaced(full, value, target)
+            replaced = self._exchanged(target)
+            if not replaced and not self._is_new_to_its_object(target):
+                replaced = self._replaced(full, value, target)
+            if replaced:
+                self.emit(Replaces(self.at(target), replaced))
             if isinstance(target, ast.Attribute) and (value.built or value.cls):
                 self.freeze(frozenset({full}), Constant.of(True))
         if before is not None:
@@ -103,24 +108,42 @@ class Targets(Conditions):
             known = self.known.handed_again[asked] = len(list(islice(lines, 2))) > 1
         return known
 
-    def _replaced(self, full: str, value: Thing, target: ast.expr) -> None:
-        """`model.head = nn.Linear(…)` after an optimizer got the old head's parameters."""
+    def _exchanged(self, target: ast.expr) -> Keys:
+        """In a method: what optimizers still hold of what its object had in this place."""
+        if not self.optimizers or self.scope.self_value is None:
+            return NO_KEYS
+        from gradledger.static.lowering.exchanging import exchanged_here
+
+        return exchanged_here(self, target)
+
+    def _is_new_to_its_object(self, target: ast.expr) -> bool:
+        """Does a method give it to its object, whose class has made none to begin with?"""
+        own = self.scope.self_value
+        match target:
+            case ast.Attribute(ast.Name("self"), name) if isinstance(own, Thing) and own.cls:
+                from gradledger.static.lowering.exchanging import had_one
+
+                return not had_one(self, own, [name])
+        return False
+
+    def _replaced(self, full: str, value: Thing, target: ast.expr) -> Keys:
+        """`model.head = nn.Linear(…)` after an optimizer got the old head's parameters: its key."""
         tensor = value.leaf and last(value.built) == "Parameter"
         if not (has_parameters(value.built) or tensor) or self.store.get(full) == NONE:
-            return
+            return NO_KEYS
         if self._another_is_made(target):
-            return
+            return NO_KEYS
         held = [o.keys or NO_KEYS for o in self.optimizers.values()]
         if value.key and any(within(value.key, key) for keys in held for key in keys):
-            return  # whoever has the old one has the new one too
+            return NO_KEYS  # whoever has the old one has the new one too
         if (tensor or isinstance(target, ast.Subscript)) and not self._was_there(target):
-            return
+            return NO_KEYS
         for optimizer in self.optimizers.values():
             if optimizer.made_at.via not in (None, self.scope.via) and "." not in optimizer.name:
                 continue  # it was another function's own, and is gone
             if any(within(full, key) and full != key for key in optimizer.keys or ()):
-                self.emit(Replaces(self.at(target), frozenset({full})))
-                return
+                return frozenset({full})
+        return NO_KEYS
 
     def _was_there(self, target: ast.expr) -> bool:
         """Did the model surely have one in this place, which nobody hands over by itself?"""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from gradledger.ledger.events import Fault
 from gradledger.static.lowering.blocks import acts, branch, does, holds
 from gradledger.static.lowering.choices import CLEARS, Choices
 from gradledger.static.lowering.effects import Deposits
 from gradledger.static.lowering.joining import joined
+from gradledger.static.lowering.spelling import last_name
 from gradledger.static.program import Try
 from gradledger.static.vocabulary import STEPS
 
@@ -47,7 +49,9 @@ class Trying(Choices):
 
     def _answers(self, node: ast.Try) -> bool:
         """Does somebody learn that it was broken off, or is it done again from the start?"""
-        if any(map(_says_how_it_went, node.handlers)) or _sets_a_flag(node.body[-1]):
+        if all(map(_meets_the_end, node.handlers)):
+            return True
+        if any(map(self._says_how_it_went, node.handlers)) or _sets_a_flag(node.body[-1]):
             return True
         around = self.scope.node or self.scope.module.tree
         if _counts_what_went_well(node.body[-1], around):
@@ -61,7 +65,27 @@ class Trying(Choices):
         ]
         if not again or not CLEARS.search(self.scope.module.text(again[-1])):
             return False
+        if _goes_on_by_itself(again[-1]):
+            return False
         return not self._goes_on_to_a_step(node, again[-1])
+
+    def _says_how_it_went(self, handler: ast.ExceptHandler) -> bool:
+        """`except …: failed = True`, or `return False` to somebody who asks for it."""
+        inside = list(ast.walk(handler))
+        if any(map(_sets_a_flag, inside)):
+            return True
+        returned = [s for s in inside if isinstance(s, ast.Return)]
+        if not all(isinstance(s.value, ast.Constant | None) for s in returned):
+            return True
+        return bool(returned) and not self._nobody_asks()
+
+    def _nobody_asks(self) -> bool:
+        """Does who has called this function drop what it gives, or only count it?"""
+        via = self.scope.via
+        if via is None:
+            return False
+        caller = next((s.module for s in self.scopes.values() if s.module.path == via.path), None)
+        return caller is not None and is_dropped(caller.tree, via.line, via.column)
 
     def _goes_on_to_a_step(self, node: ast.Try, loop: ast.While) -> bool:
         """Does a step follow in the same round, ahead of any clear and any way out?"""
@@ -86,9 +110,64 @@ class Trying(Choices):
         self.out.append(branch(then, orelse, None))
 
 
-def _says_how_it_went(handler: ast.ExceptHandler) -> bool:
-    """`except …: failed = True`, or `return False`."""
-    return any(isinstance(s, ast.Return) or _sets_a_flag(s) for s in ast.walk(handler))
+def _meets_the_end(handler: ast.ExceptHandler) -> bool:
+    """`except StopIteration`: the data has come to its end, and nothing was torn?"""
+    return handler.type is not None and last_name(handler.type) == "StopIteration"
+
+
+def _goes_on_by_itself(loop: ast.While) -> bool:
+    """`while step < last:` with `step += 1` in each round, whatever becomes of it?"""
+    asked = {name.id for name in ast.walk(loop.test) if isinstance(name, ast.Name)}
+    return any(
+        isinstance(statement, ast.AugAssign)
+        and isinstance(statement.target, ast.Name)
+        and statement.target.id in asked
+        for statement in _before_a_way_out(loop.body)
+    )
+
+
+def _before_a_way_out(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that each round of a loop comes to."""
+    for statement in body:
+        yield statement
+        if any(isinstance(n, ast.Continue | ast.Break | ast.Return) for n in ast.walk(statement)):
+            return
+
+
+def is_dropped(tree: ast.Module, line: int, column: int) -> bool:
+    """Is what the call there gives taken by nobody, or given a name that nothing looks at?"""
+    around: ast.AST = tree
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or 0):
+            around = node
+    for node in ast.walk(around):
+        match node:
+            case ast.Expr(ast.Call() as call):
+                name = ""
+            case ast.Assign([ast.Name(name)], ast.Call() as call):
+                pass
+            case ast.AugAssign(ast.Name(name), _, ast.Call() as call):
+                pass
+            case _:
+                continue
+        if (call.lineno, call.col_offset) == (line, column):
+            shown = {id(n) for told in _told(around) for n in ast.walk(told)}
+            return not any(
+                isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
+                for n in ast.walk(around)
+                if id(n) not in shown
+            )
+    return False
+
+
+def _told(around: ast.AST) -> Iterator[ast.Call]:
+    """What is only shown to somebody who looks on."""
+    for node in ast.walk(around):
+        match node:
+            case ast.Expr(ast.Call(ast.Name("print")) as call):
+                yield call
+            case ast.Expr(ast.Call(ast.Attribute(attr="info" | "warning" | "debug")) as call):
+                yield call
 
 
 def _sets_a_flag(statement: ast.AST) -> bool:
