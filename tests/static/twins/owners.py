@@ -3,6 +3,29 @@
 from __future__ import annotations
 
 TWINS = {
+    "what a net says only picks what another is compared with": """
+        class Judge(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = nn.Linear(8, 3)
+
+            def forward(self, given):
+                return self.layer(given)
+
+        class Matcher:
+            def label(self, given):
+                return given.argmax(dim=1)
+
+        model = nn.Linear(8, 3)
+        judge, matcher = Judge(), Matcher()
+        one = torch.optim.SGD(model.parameters(), lr=0.1)  # GL601
+        for x, y in loader:
+            one.zero_grad()
+            label = matcher.label(judge(x))  # right only
+            F.cross_entropy(model(x), label).backward()  # right only
+            F.mse_loss(model(x), judge(x)).backward()  # wrong only
+            one.step()
+        """,
     "a loss with weights of its own, and an optimizer that has only the model's": """
         class Margin(nn.Module):
             def __init__(self):

@@ -107,6 +107,7 @@ class Arithmetic(Members):
             # What code out of sight does with an object, a model among them, nobody knows.
             surely = NO_KEYS.union(*(_graph_of(v) for v in values if not _is_object(v)))
             reach, maybe = surely, maybe | (reach - surely)
+            self.in_doubt |= surely
         return Thing(
             reach=reach,
             maybe=maybe,

@@ -28,7 +28,7 @@ def never_owned(walk: Frameworks) -> Iterator[str]:
         thing.key: thing.cls
         for thing in walk.store.values()
         if isinstance(thing, Thing) and thing.cls is not None and thing.key and not thing.plain
-        if _has_weights(walk, thing.cls)
+        if thing.key not in walk.in_doubt and _has_weights(walk, thing.cls)
     }
     if not nets:
         return

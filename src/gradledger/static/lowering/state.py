@@ -79,6 +79,8 @@ class State(Effort):
         """What some backward so far has reached."""
         self.given_away: frozenset[str] = frozenset()
         """Nets, and nets behind losses, that code out of sight has had in its hands."""
+        self.in_doubt: frozenset[str] = frozenset()
+        """Nets whose outputs went through code that is not followed, and may have no graph then."""
         self.uncounted: set[Place] = set()
         """Where schedules move of which nobody knows whether they count updates, or batches."""
         self.deferred: set[Place] = set()
