@@ -160,7 +160,16 @@ class Inlining(Looking):
             self.is_interesting(function)
             or self.acts_on_what_it_has(function, arguments.values())
             or (bool(self.optimizers) and self.sums_up(function))
+            or self._fills_in(function)
         )
+
+    def _fills_in(self, function: FunctionDef) -> bool:
+        """Does it give its object what that had not yet, like the losses of an epoch?"""
+        owner = function.bound.key if isinstance(function.bound, Thing) else ""
+        if not owner or length_of(function.node) >= SMALL:
+            return False
+        names = ATTRIBUTES.findall(function.module.text(function.node))
+        return any(self.store.get(f"{owner}.{name}") == NONE for name in names)
 
     def _followed(
         self, function: FunctionDef, arguments: Arguments, node: ast.AST, *, root: bool

@@ -28,6 +28,11 @@ from gradledger.static.lowering.values import (
     is_plain,
 )
 from gradledger.static.lowering.weights import MEAN
+from gradledger.static.patterns import Pattern
+
+APPLIED = "torch.autograd.Function.apply"
+"""What calls a function of the project's that has a backward of its own."""
+UNDIFFERENTIATED = Pattern(r"mark_non_differentiable", words=("mark_non_differentiable",))
 
 LABELLED = "a model called with labels"
 
@@ -148,7 +153,15 @@ class Members(Names):
                         continue
                 if isinstance(given, ast.Constant):
                     return Constant.of(given.value)
-        return self.method(cls, name) or Thing(f"{cls.node.name}.{name}")
+        found = self.method(cls, name)
+        if found is None and name == "apply" and self._is_differentiable(cls):
+            return Thing(built=APPLIED)
+        return found or Thing(f"{cls.node.name}.{name}")
+
+    def _is_differentiable(self, cls: ClassDef) -> bool:
+        """Is it a function with a backward of its own, and says of nothing that it has none?"""
+        functions = any(base.endswith("autograd.Function") for base in self.bases_outside(cls))
+        return functions and not cls.module.says(UNDIFFERENTIATED, cls.node)
 
     def method(
         self, cls: ClassDef, name: str, *, after: ClassDef | None = None
