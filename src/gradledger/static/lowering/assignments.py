@@ -34,6 +34,9 @@ class Assignments(ByHand):
 
     def assignment(self, node: ast.Assign) -> None:
         """`a = b = value`."""
+        match node.targets:
+            case [ast.Tuple(elts=names) | ast.List(elts=names)]:
+                self.unpacked = node.value, len(names)
         value = self.eval(node.value)
         if len(node.targets) == 1 and self.loops:
             value = self._growing(node.targets[0], node.value, value)

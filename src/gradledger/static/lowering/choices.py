@@ -213,7 +213,11 @@ class Choices(Assignments):
         """`return`."""
         value = self.eval(node.value) if node.value is not None else NONE
         self.returned(value, node)
-        self.scope.returned.append(value)
+        match node.value:
+            case ast.IfExp(test, one, other) if self.answer(test) is None:
+                self.scope.returned += self.eval(one), self.eval(other)
+            case _:
+                self.scope.returned.append(value)
         self.out.append(Leave("return"))
 
     def returned(self, value: Known, node: ast.Return) -> None:

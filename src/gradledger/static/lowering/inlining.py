@@ -194,7 +194,7 @@ class Inlining(Looking):
             self.grad_enabled, self.grad_in_doubt = enabled, doubt
         if acts(body) or holds(body, Resumes):
             self.out.append(Call(body))
-        value, *others = scope.returned or [NONE]
+        value, *others = self._fitting(scope.returned, node) or [NONE]
         for other in others:
             value = join(value, other)
         if self.loops and holds(body, Keep):
@@ -204,6 +204,14 @@ class Inlining(Looking):
             # The next call, as for another fold of the data, does the same to other things.
             self.closed[id(function.node)] = value
         return value
+
+    def _fitting(self, returned: list[Known], node: ast.AST) -> list[Known]:
+        """Of what a function may return, that which fits where the caller unpacks it."""
+        call, number = self.unpacked
+        several: list[Known] = [
+            v for v in returned if isinstance(v, Items) and len(v.values) == number
+        ]
+        return several if call is node and several else returned
 
     def _let_go(self, scope: Scope, returned: Known, node: ast.AST) -> None:
         """What only a function's own names hold goes with them."""

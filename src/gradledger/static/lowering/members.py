@@ -8,6 +8,7 @@ from gradledger.ledger.events import UNKNOWN_WEIGHT
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.effects import Reads
 from gradledger.static.lowering.facts import GRADIENT, PLAIN_ATTRIBUTES
+from gradledger.static.lowering.held_losses import held_loss
 from gradledger.static.lowering.names import Names
 from gradledger.static.lowering.spelling import last_name
 from gradledger.static.lowering.values import (
@@ -107,6 +108,8 @@ class Members(Names):
             if method is not None:
                 bound = replace(method, bound=thing)
                 return self.property_of(bound, thing, name) if is_property(method.node) else bound
+            if thing.key and (loss := self.held_loss(thing.cls, name)) is not None:
+                return replace(loss, key=f"{thing.key}.{name}")
         key = f"{thing.key}.{name}" if thing.key else ""
         return Thing(
             key,
@@ -121,6 +124,18 @@ class Members(Names):
             maybe=thing.maybe,
             passes=thing.passes,
         )
+
+    def held_loss(self, cls: ClassDef, name: str) -> Thing | None:
+        """A loss of torch's that each object of the class is given when it is made."""
+        for owner in self.lineage(cls):
+            asked = id(owner.node), name
+            if asked not in self.known.held_losses:
+                self.known.held_losses[asked] = held_loss(owner, name)
+            made = self.known.held_losses[asked]
+            if made is not None:
+                loss = self.in_module(owner.module, made)
+                return loss if isinstance(loss, Thing) else None
+        return None
 
     def _may_be_shown_only(self, thing: Thing, name: str) -> bool:
         """`out.loss_value`, next to the `out.loss` that is differentiated: as likely a number."""

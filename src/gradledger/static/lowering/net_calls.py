@@ -190,7 +190,7 @@ class NetCalls(GradientCalls):
     ) -> Known | None:
         """What a model's own forward returns, where it computes the loss itself."""
         forward = self.method(thing.cls, "forward") if thing.cls is not None else None
-        if forward is None or not LOSSES.search(forward.module.text(forward.node)):
+        if thing.cls is None or forward is None or not self._computes_losses(thing.cls, forward):
             return None
 
         def as_output(part: Known) -> Known:
@@ -201,6 +201,13 @@ class NetCalls(GradientCalls):
 
         value = self._returned(replace(forward, bound=thing), arguments, node)
         return _outputs(value, as_output)
+
+    def _computes_losses(self, cls: ClassDef, forward: FunctionDef) -> bool:
+        """Does it, by its words, or by what it calls: a loss of torch's under any name?"""
+        if LOSSES.search(forward.module.text(forward.node)):
+            return True
+        called = forward.module.calls(forward.node)[0]
+        return any(self.held_loss(cls, name) is not None for name in called)
 
     def _several(self, thing: Thing, arguments: Arguments, made: Thing, node: ast.Call) -> Known:
         """What a model gives, of which some may be no more than numbers: the ids that it chose."""
