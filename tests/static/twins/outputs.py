@@ -245,4 +245,73 @@ TWINS = {
             meter.update((loss, loss))  # right only
             meter.update([loss, loss])  # wrong only
         """,
+    "a meter that is set back for each batch": """
+        class Meter:
+            def __init__(self):
+                self.reset()
+
+            def reset(self):
+                self.total = 0
+                self.count = 0
+
+            def update(self, value):
+                self.total += value  # GL701
+                self.count += 1
+
+        meter = Meter()
+        for x, y in loader:
+            meter.reset()  # right only
+            loss = criterion(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            meter.update(loss)
+            print(meter.total)
+        """,
+    "a sum that a method begins for each batch": """
+        class Runner:
+            def __init__(self, net):
+                self.net = net
+                self.spender = torch.optim.SGD(net.parameters(), lr=0.1)
+                self.total = None
+
+            def begin(self):
+                self.total = 0
+
+            def fit(self):
+                self.begin()
+                for x, y in loader:
+                    self.begin()  # right only
+                    self.spender.zero_grad()
+                    loss = F.cross_entropy(self.net(x), y)
+                    loss.backward()
+                    self.spender.step()
+                    self.total += loss  # GL701
+                    print(self.total)
+        """,
+    "a module that judges what was detached": """
+        class Gap(nn.Module):
+            def forward(self, out, y):
+                return (out - y).abs().mean()
+
+        gap = Gap()
+        total = 0
+        for x, y in loader:
+            out = model(x)
+            optimizer.zero_grad()
+            out.pow(2).mean().backward()
+            optimizer.step()
+            total += gap(out.detach(), y)  # right only
+            total += gap(out, y)  # wrong only, GL701
+        """,
+    "a loss of nothing but data": """
+        total = 0
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += criterion(x, y)  # right only
+            total += criterion(model(x), y)  # wrong only, GL701
+        """,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 
 from gradledger.static.lowering.facts import MEAN_MODULES
 from gradledger.static.lowering.spelling import called_name
@@ -12,16 +13,17 @@ from gradledger.static.patterns import Pattern
 MAKES_LOSSES = Pattern(r"Loss(?:2d)?\(", words=("Loss",))
 
 
-def held_loss(cls: ClassDef, name: str) -> ast.Call | None:
-    """What makes the loss that an object has by this name; None where it may have another thing."""
+def held_losses(cls: ClassDef) -> dict[str, ast.Call]:
+    """What makes each loss that an object has, by its name; without those that are given twice."""
     if not cls.module.says(MAKES_LOSSES, cls.node):
-        return None
-    set_times, made = 0, None
+        return {}
+    given: Counter[str] = Counter()
+    made: dict[str, ast.Call] = {}
     for node in ast.walk(cls.node):
         match node:
-            case ast.Attribute(attr=attribute, ctx=ast.Store()):
-                set_times += attribute == name
-            case ast.Assign([ast.Attribute(attr=attribute)], ast.Call() as call):
-                if attribute == name and called_name(call) in MEAN_MODULES:
-                    made = call
-    return made if set_times == 1 else None
+            case ast.Attribute(attr=name, ctx=ast.Store()):
+                given[name] += 1
+            case ast.Assign([ast.Attribute(attr=name)], ast.Call() as call):
+                if called_name(call) in MEAN_MODULES:
+                    made[name] = call
+    return {name: call for name, call in made.items() if given[name] == 1}

@@ -59,6 +59,12 @@ ATTACHES = Pattern(
 )
 """Words of functions that hang new modules or parameters into what they are given."""
 
+SET_BACK = Pattern(
+    r"self\.\w+[ \t]*=[ \t]*(?:0(?:\.0*)?|None|\[\]|\{\}|list\(\)|dict\(\)|\[0)(?!\w)",
+    words=("self.",),
+)
+"""Words of methods that make attributes what they are when nothing has been added to them."""
+
 OF_THE_FROZEN = frozenset({"GL202", "GL501"})
 """Rules that say that nothing was deposited, as where all that there is was frozen."""
 
@@ -164,12 +170,14 @@ class Inlining(Looking):
         )
 
     def _fills_in(self, function: FunctionDef) -> bool:
-        """Does it give its object what that had not yet, like the losses of an epoch?"""
+        """Does it give its object what that had not yet, or set it back to where it began?"""
         owner = function.bound.key if isinstance(function.bound, Thing) else ""
         if not owner or length_of(function.node) >= SMALL:
             return False
-        names = ATTRIBUTES.findall(function.module.text(function.node))
-        return any(self.store.get(f"{owner}.{name}") == NONE for name in names)
+        text = function.module.text(function.node)
+        if any(self.store.get(f"{owner}.{name}") == NONE for name in ATTRIBUTES.findall(text)):
+            return True
+        return bool(self.loops) and function.module.says(SET_BACK, function.node)
 
     def _followed(
         self, function: FunctionDef, arguments: Arguments, node: ast.AST, *, root: bool

@@ -8,7 +8,7 @@ from gradledger.ledger.events import UNKNOWN_WEIGHT
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.effects import Reads
 from gradledger.static.lowering.facts import GRADIENT, PLAIN_ATTRIBUTES
-from gradledger.static.lowering.held_losses import held_loss
+from gradledger.static.lowering.held_losses import held_losses
 from gradledger.static.lowering.names import Names
 from gradledger.static.lowering.spelling import last_name
 from gradledger.static.lowering.values import (
@@ -128,10 +128,10 @@ class Members(Names):
     def held_loss(self, cls: ClassDef, name: str) -> Thing | None:
         """A loss of torch's that each object of the class is given when it is made."""
         for owner in self.lineage(cls):
-            asked = id(owner.node), name
-            if asked not in self.known.held_losses:
-                self.known.held_losses[asked] = held_loss(owner, name)
-            made = self.known.held_losses[asked]
+            held = self.known.held_losses.get(id(owner.node))
+            if held is None:
+                held = self.known.held_losses[id(owner.node)] = held_losses(owner)
+            made = held.get(name)
             if made is not None:
                 loss = self.in_module(owner.module, made)
                 return loss if isinstance(loss, Thing) else None

@@ -23,6 +23,7 @@ from gradledger.static.lowering.values import (
     NO_PLACES,
     PLAIN,
     RECIPE,
+    UNKNOWN,
     ClassDef,
     FunctionDef,
     Items,
@@ -180,9 +181,11 @@ class NetCalls(GradientCalls):
         """What a module without parameters makes of what a net gave: a loss, or how good it is."""
         if forward is None or thing.cls is None or is_layer(thing.cls):
             return None
-        if length_of(forward.node) >= LONG or all(map(is_plain, arguments.values())):
+        if length_of(forward.node) >= LONG:
             return None
         value = self._returned(replace(forward, bound=thing), arguments, node)
+        if is_plain(value) and all(map(is_plain, arguments.values())):
+            return UNKNOWN  # it may have been given nets when it was made
         return value if isinstance(value, Thing) else None
 
     def _losses_of(
@@ -240,8 +243,11 @@ def _outputs(value: Known, as_output: Callable[[Known], Known]) -> Known | None:
     """Each of what a model returns, where that is a tensor; else a number, or nobody knows what."""
 
     def of(part: Known) -> Known:
-        # A count, an accuracy, a loss to be shown.
-        return PLAIN if is_plain(part) else as_output(part)
+        if is_plain(part):
+            return PLAIN  # a count, an accuracy, a loss to be shown
+        if isinstance(part, Items):
+            return replace(part, values=tuple(map(of, part.values)))
+        return as_output(part)
 
     if isinstance(value, Items):
         return replace(value, values=tuple(map(of, value.values)))
