@@ -8,7 +8,7 @@ from gradledger.ledger import Place
 from gradledger.ledger.events import BY_HAND, Step
 from gradledger.rules import CATALOGUE, judge
 from gradledger.static import Do, Interpreter, Program, Sequence, TooManyPaths
-from gradledger.static.checking import OF_ONE_OWNER, ONE_BY_ONE
+from gradledger.static.checking import OF_ONE_OWNER, ONE_BY_ONE, TOO_MANY
 from gradledger.static.lowering.alone import alone, owners
 from tests.static.programs import check, shown
 from tests.strategies import OPENING, OWNED, programs
@@ -95,3 +95,49 @@ def test_who_does_right_among_many_is_not_blamed() -> None:
     checked = check(crowded(cleared=True))
     assert [unknown.why for unknown in checked.unknown] == [ONE_BY_ONE]
     assert shown(checked) == set()
+
+
+def tangled(*, early: bool) -> str:
+    """One optimizer with too many paths of its own, its schedule, and a critic with few."""
+    lines = CROWDED.splitlines()
+    lines += [f"net{i} = nn.Linear(8, 3)" for i in range(9)]
+    every = ", ".join(f"*net{i}.parameters()" for i in range(9))
+    lines.append(f"tangled = torch.optim.Adam([{every}])")
+    lines.append("schedule = torch.optim.lr_scheduler.StepLR(tangled, 10)")
+    lines.append("for epoch in range(10):")
+    lines += ["    schedule.step()"] * early
+    lines.append("    for x, y in loader:")
+    for i in range(9):
+        lines.append(f"        if when('training', {i}):")
+        lines.append(f"            nn.functional.mse_loss(net{i}(x), y).backward()")
+        lines.append(f"        if when('clearing', {i}):")
+        lines.append(f"            net{i}.zero_grad()")
+    lines.append("        tangled.step()")
+    lines.append("        critic_optimizer.zero_grad()")
+    lines.append("        critic(y).mean().backward()")
+    lines.append("        critic_optimizer.step()")
+    lines += ["    schedule.step()"] * (not early)
+    return "\n".join(lines)
+
+
+def test_who_has_too_many_paths_by_himself_is_named() -> None:
+    for early in (True, False):
+        unknown = check(tangled(early=early)).unknown
+        assert [each.why for each in unknown] == [f"{ONE_BY_ONE}, and not those of tangled"]
+
+
+def test_a_schedule_is_followed_where_its_optimizer_is_not() -> None:
+    text = tangled(early=True)
+    at = text.splitlines().index("    schedule.step()") + 1
+    assert shown(check(text)) == {("GL503", at)}
+
+
+def test_a_schedule_in_its_place_is_not_blamed() -> None:
+    assert shown(check(tangled(early=False))) == set()
+
+
+def test_the_schedule_of_an_only_optimizer_is_followed() -> None:
+    lines = [line for line in tangled(early=True).splitlines() if "critic" not in line]
+    checked = check("\n".join(lines))
+    assert [unknown.why for unknown in checked.unknown] == [TOO_MANY]
+    assert shown(checked) == {("GL503", lines.index("    schedule.step()") + 1)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
+from gradledger.ledger.events import Own
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.values import replace
 from gradledger.rules import CATALOGUE, YIELDS_TO, find, judge
@@ -214,22 +215,52 @@ def _in_part(
     from gradledger.static.lowering.alone import alone, owners
     from gradledger.static.lowering.essentials import essential
 
+    found: list[Finding]
     less = essential(program)
     if less != program:
         try:
-            return effort.findings(less, options), IN_PART
+            found = [*effort.findings(less, options)]
         except TooManyPaths:
             pass
-    found: list[Finding] = []
-    followed = False
-    for owner in owners(program):
+        else:
+            for owner in _owners(program):
+                found += _of_schedules(program, owner, options, effort)
+            return _once_each(found), IN_PART
+    found = []
+    left_out: list[Own] = []
+    several = owners(program)
+    for owner in several:
         try:
             findings = effort.findings(alone(program, owner), options)
         except TooManyPaths:
+            left_out.append(owner)
             continue
-        followed = True
         found += (finding for finding in findings if finding.rule in OF_ONE_OWNER)
-    return _once_each(found), ONE_BY_ONE if followed else TOO_MANY
+    for owner in left_out if several else _owners(program):
+        found += _of_schedules(program, owner, options, effort)
+    if len(left_out) == len(several):
+        return _once_each(found), TOO_MANY
+    names = ", ".join(owner.optimizer for owner in left_out)
+    return _once_each(found), f"{ONE_BY_ONE}, and not those of {names}" if names else ONE_BY_ONE
+
+
+def _owners(program: Program) -> Iterator[Own]:
+    return (event for event in events_in(program) if isinstance(event, Own))
+
+
+def _of_schedules(
+    program: Program, owner: Own, options: set[str], effort: _Effort
+) -> Iterator[Finding]:
+    """What the schedules of an optimizer do too early, which takes little to tell."""
+    from gradledger.static.lowering.moving import has_schedules, moving
+
+    if not has_schedules(program, owner):
+        return
+    try:
+        findings = effort.findings(moving(program, owner), options)
+    except TooManyPaths:
+        return
+    yield from (finding for finding in findings if finding.rule == "GL503")
 
 
 def _wasted_in_turns(followed: list[Root], effort: _Effort, project: Project) -> Iterator[Finding]:

@@ -5,7 +5,6 @@ The fault is in the code all the same, for whoever sets the option. A finding sa
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator
 
 from gradledger.ledger.findings import Evidence, Finding
@@ -13,6 +12,7 @@ from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import rounds
 from gradledger.static.lowering.blocks import events_in, pieces
+from gradledger.static.lowering.options import defaults_of
 from gradledger.static.module import Module
 from gradledger.static.program import Loop, Program, Tick
 
@@ -47,38 +47,5 @@ def _ticks(finding: Finding, program: Program) -> Iterator[Tick]:
 
 def _set_to_one(name: str, module: Module) -> Place | None:
     """Where the file makes this 1, for those who say nothing else."""
-    for node in ast.walk(module.tree):
-        match node:
-            case ast.Call(args=[*flags], keywords=keywords) if _names(flags, keywords, name):
-                if any(k.arg == "default" and _is_one(k.value) for k in keywords):
-                    return Place(module.path, node.lineno)
-            case ast.AnnAssign(target=ast.Name(id=target), value=value) if target == name:
-                if _is_one(value):
-                    return Place(module.path, node.lineno)
-            case ast.arguments():
-                for argument, default in _defaults(node):
-                    if argument.arg == name and _is_one(default):
-                        return Place(module.path, argument.lineno)
-    return None
-
-
-def _names(flags: list[ast.expr], keywords: list[ast.keyword], name: str) -> bool:
-    """`add_argument("--window", …)`, `option("-w", "--window")`, `add_argument(dest="window")`."""
-    said = [k.value for k in keywords if k.arg == "dest"] or flags
-    return any(
-        isinstance(flag, ast.Constant)
-        and isinstance(flag.value, str)
-        and flag.value.lstrip("-").replace("-", "_") == name
-        for flag in said
-    )
-
-
-def _defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr | None]]:
-    plain = [*arguments.posonlyargs, *arguments.args]
-    if arguments.defaults:
-        yield from zip(plain[-len(arguments.defaults) :], arguments.defaults, strict=True)
-    yield from zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-
-
-def _is_one(value: ast.expr | None) -> bool:
-    return isinstance(value, ast.Constant) and value.value == 1 and value.value is not True
+    set_to = defaults_of(name, module)
+    return next((place for place, value in set_to if value == 1 and value is not True), None)

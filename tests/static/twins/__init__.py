@@ -13,6 +13,7 @@ from tests.static.twins import (
     graphs,
     left_over,
     order,
+    outputs,
     owners,
     ranks,
     scaling,
@@ -25,7 +26,7 @@ from tests.static.twins import (
 
 MODULES = (
     *(spent_again, thrown_away, left_over, wasted, against_each_other),
-    *(weights, scaling, order, owners, graphs, sums, ranks, faults),
+    *(weights, scaling, order, owners, graphs, outputs, sums, ranks, faults),
 )
 TWINS = {name: text for module in MODULES for name, text in module.TWINS.items()}
 assert len(TWINS) == sum(len(module.TWINS) for module in MODULES), "two have one name"

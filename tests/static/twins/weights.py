@@ -149,4 +149,142 @@ TWINS = {
                     torch.autograd.backward(loss)  # wrong only, GL301
                 opt.step()
         """,
+    "a mean that a net computes itself, by losses that it holds": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = nn.Linear(8, 3)
+                self.far = nn.MSELoss()
+                self.sure = nn.BCELoss()
+
+            def forward(self, x, y=None):
+                out = self.line(x)
+                loss = self.far(out, y) + 100 * self.sure(torch.sigmoid(out), y)
+                return loss, out
+
+        net = Net()
+        spender = torch.optim.SGD(net.parameters(), lr=0.1)
+        n = 4
+        for i, (x, y) in enumerate(loader):
+            loss, out = net(x, y)
+            loss = loss / n  # right only
+            loss.backward()  # GL301
+            if (i + 1) % n == 0 or i + 1 == len(loader):
+                spender.step()
+                spender.zero_grad()
+        """,
+    "a loss that a net holds may be a sum": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = nn.Linear(8, 3)
+                self.far = nn.MSELoss()
+                self.far = nn.MSELoss(reduction="sum")  # right only
+
+            def forward(self, x, y=None):
+                out = self.line(x)
+                return self.far(out, y), out
+
+        net = Net()
+        spender = torch.optim.SGD(net.parameters(), lr=0.1)
+        n = 4
+        for i, (x, y) in enumerate(loader):
+            loss, out = net(x, y)
+            print(loss)
+            loss.backward()  # GL301
+            if (i + 1) % n == 0 or i + 1 == len(loader):
+                spender.step()
+                spender.zero_grad()
+        """,
+    "a net that gives its loss where it is given labels": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = nn.Linear(8, 3)
+                self.far = nn.MSELoss()
+
+            def forward(self, x, y=None):
+                out = self.line(x)
+                if y is None:
+                    return out
+                loss = self.far(out, y)
+                return loss * len(x), out  # right only
+                return loss, out  # wrong only
+
+        net = Net()
+        spender = torch.optim.SGD(net.parameters(), lr=0.1)
+        n = 4
+        for i, (x, y) in enumerate(loader):
+            loss, out = net(x, y)
+            print(loss)
+            loss.backward()  # GL301
+            if (i + 1) % n == 0 or i + 1 == len(loader):
+                spender.step()
+                spender.zero_grad()
+        """,
+    "a net that gives its loss or what it found": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = nn.Linear(8, 3)
+                self.far = nn.MSELoss()
+
+            def forward(self, x, y=None):
+                out = self.line(x)
+                loss = self.far(out, y)
+                return out if y is None else (loss, out)
+
+        net = Net()
+        spender = torch.optim.SGD(net.parameters(), lr=0.1)
+        n = 4
+        for i, (x, y) in enumerate(loader):
+            loss, out = net(x, y)
+            loss = loss / n  # right only
+            loss.backward()  # GL301
+            if (i + 1) % n == 0 or i + 1 == len(loader):
+                spender.step()
+                spender.zero_grad()
+        """,
+    "a net that sums the losses of single items": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.line = nn.Linear(8, 3)
+                self.far = nn.MSELoss()
+
+            def forward(self, x, y=None):
+                out = self.line(x)
+                loss = 0  # right only
+                for one, other in zip(out, y):  # right only
+                    loss = loss + self.far(one, other)  # right only
+                loss = self.far(out, y)  # wrong only
+                return loss, out
+
+        net = Net()
+        spender = torch.optim.SGD(net.parameters(), lr=0.1)
+        n = 4
+        for i, (x, y) in enumerate(loader):
+            loss, out = net(x, y)
+            print(loss)
+            loss.backward()  # GL301
+            if (i + 1) % n == 0 or i + 1 == len(loader):
+                spender.step()
+                spender.zero_grad()
+        """,
+    "every second batch, by what is left of its number": """
+        import argparse
+
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--windows", type=int, default=2)
+        options = parser.parse_args()
+        for epoch in range(epochs):
+            for i, (x, y) in enumerate(loader):
+                done = len(loader) * epoch + i
+                loss = criterion(model(x), y)
+                loss = loss / options.windows  # right only
+                loss.backward()  # GL301
+                if done % options.windows:
+                    optimizer.step()
+                    optimizer.zero_grad()
+        """,
 }

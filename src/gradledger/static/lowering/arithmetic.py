@@ -26,6 +26,7 @@ from gradledger.static.lowering.values import (
     Parameters,
     Places,
     Thing,
+    are_among,
     carried_by,
     is_plain,
     kept_in,
@@ -92,7 +93,7 @@ class Arithmetic(Members):
             else:
                 weight = added(weight_of(left), weight_of(right))
         made = self.computed(left, right)
-        return replace(made, weight=weight)
+        return replace(made, weight=weight, among=are_among(left, right))
 
     def computed(self, *values: Known, sure: bool = True) -> Thing:
         """What is computed from these: its graph leads where theirs do."""

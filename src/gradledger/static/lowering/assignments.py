@@ -35,6 +35,9 @@ class Assignments(ByHand):
 
     def assignment(self, node: ast.Assign) -> None:
         """`a = b = value`."""
+        match node.targets:
+            case [ast.Tuple(elts=names) | ast.List(elts=names)]:
+                self.unpacked = node.value, len(names)
         handed_on = self._hands_on(node)
         value = self.eval(node.value)
         if handed_on is not None:
@@ -209,7 +212,8 @@ class Assignments(ByHand):
             self.assign(node.target, PLAIN)
             return
         made = self.combined(before, value, operator, node)
-        if isinstance(value, Thing) and operator == "+" and not self.may_be_a_number(node.value):
+        shown = isinstance(value, Thing) and (value.among or self.may_be_a_number(node.value))
+        if isinstance(value, Thing) and operator == "+" and not shown:
             made = self._summed(made, value, node.target, node)
         self.assign(node.target, made)
         if isinstance(node.target, ast.Subscript) and isinstance(made, Thing) and made.kept:
@@ -261,7 +265,8 @@ class Assignments(ByHand):
                 return False
         if "loss" in name.lower() or name in self.backwarded():
             return False
-        return self._comes_with_others(name)
+        known = self.lookup(name)
+        return isinstance(known, Thing) and known.among
 
     def _is_an_output(self, whole: str, name: str) -> bool:
         """Is it a part, which nobody here has made, of what a model gave?"""

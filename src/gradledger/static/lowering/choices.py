@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import reduce
 
 from gradledger.ledger.events import Schedule
 from gradledger.static.lowering.asking import Ask, Both, Condition, counts_rounds
 from gradledger.static.lowering.assignments import Assignments
 from gradledger.static.lowering.blocks import acts, branch, events_in, holds, sequence, without
 from gradledger.static.lowering.effects import Excuses, Spends
+from gradledger.static.lowering.joining import join
 from gradledger.static.lowering.spelling import called_name, last_name
 from gradledger.static.lowering.values import NONE, Count, FunctionDef, Known, Scaler, Thing
 from gradledger.static.patterns import Pattern
@@ -211,10 +213,21 @@ class Choices(Assignments):
 
     def returning(self, node: ast.Return) -> None:
         """`return`."""
-        value = self.eval(node.value) if node.value is not None else NONE
-        self.returned(value, node)
-        self.scope.returned.append(value)
+        ways = [self.eval(way) for way in self._ways_to_return(node.value)] or [NONE]
+        self.returned(reduce(join, ways), node)
+        self.scope.returned += ways
         self.out.append(Leave("return"))
+
+    def _ways_to_return(self, value: ast.expr | None) -> Iterator[ast.expr]:
+        """`return out if y is None else (loss, out)`: one thing, or several."""
+        match value:
+            case ast.IfExp(test, one, other) if isinstance(one, ast.Tuple) is not isinstance(
+                other, ast.Tuple
+            ):
+                answer = self.answer(test)
+                yield from [one, other] if answer is None else [one if answer else other]
+            case ast.expr():
+                yield value
 
     def returned(self, value: Known, node: ast.Return) -> None:
         """What a framework does with what its hook returns."""

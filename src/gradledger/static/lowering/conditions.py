@@ -7,6 +7,7 @@ import ast
 from gradledger.static.answers import is_given
 from gradledger.static.lowering import rounds
 from gradledger.static.lowering.asking import UNNAMED, Ask, Condition, both, counts_rounds, negated
+from gradledger.static.lowering.kinds import asked_kind, is_one_of
 from gradledger.static.lowering.spelling import last_name
 from gradledger.static.lowering.values import (
     NONE,
@@ -55,6 +56,9 @@ class Conditions(Windows):
 
     def condition(self, test: ast.expr, positive: bool = True) -> Condition:
         """The condition that a test asks for."""
+        of_a_kind = self._of_a_kind(test)
+        if of_a_kind is not None:
+            return of_a_kind is positive
         match test:
             case ast.UnaryOp(ast.Not(), operand):
                 return self.condition(operand, not positive)
@@ -200,6 +204,14 @@ class Conditions(Windows):
         if name.startswith(("is_", "use_", "has", "isinstance", "should")) and not _changing(test):
             return self._by_text(test, positive)
         return UNNAMED
+
+    def _of_a_kind(self, test: ast.expr) -> bool | None:
+        """Is what a test asks the type of of this type? None where nobody knows, or asks."""
+        asked = asked_kind(test)
+        if asked is None:
+            return None
+        spelled, kinds = asked
+        return is_one_of(self.eval_quietly(spelled), kinds)
 
     def _is_list_of_all(self, test: ast.Call) -> bool:
         """`isinstance(nets, list)`, of nets that are known one by one."""

@@ -131,7 +131,8 @@ class Expressions(Arithmetic):
                 values.append(self.used(element))
         if len(values) > MOST_ITEMS:
             return self.computed(*values, sure=False)
-        return Items(tuple(values))
+        kind = type(node).__name__.lower() if values else ""  # what is empty may be filled
+        return Items(tuple(values), kind=kind)
 
     def mapping(self, node: ast.Dict) -> Known:
         """A dict."""

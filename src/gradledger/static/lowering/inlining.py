@@ -60,6 +60,12 @@ ATTACHES = Pattern(
 )
 """Words of functions that hang new modules or parameters into what they are given."""
 
+SET_BACK = Pattern(
+    r"self\.\w+[ \t]*=[ \t]*(?:0(?:\.0*)?|None|\[\]|\{\}|list\(\)|dict\(\)|\[0)(?!\w)",
+    words=("self.",),
+)
+"""Words of methods that make attributes what they are when nothing has been added to them."""
+
 OF_THE_FROZEN = frozenset({"GL202", "GL501"})
 """Rules that say that nothing was deposited, as where all that there is was frozen."""
 
@@ -164,7 +170,18 @@ class Inlining(Looking):
             self.is_interesting(function)
             or self.acts_on_what_it_has(function, arguments.values())
             or (bool(self.optimizers) and self.sums_up(function))
+            or self._fills_in(function)
         )
+
+    def _fills_in(self, function: FunctionDef) -> bool:
+        """Does it give its object what that had not yet, or set it back to where it began?"""
+        owner = function.bound.key if isinstance(function.bound, Thing) else ""
+        if not owner or length_of(function.node) >= SMALL:
+            return False
+        text = function.module.text(function.node)
+        if any(self.store.get(f"{owner}.{name}") == NONE for name in ATTRIBUTES.findall(text)):
+            return True
+        return bool(self.loops) and function.module.says(SET_BACK, function.node)
 
     def _followed(
         self, function: FunctionDef, arguments: Arguments, node: ast.AST, *, root: bool
@@ -189,7 +206,7 @@ class Inlining(Looking):
             self.grad_enabled, self.grad_in_doubt = enabled, doubt
         if acts(body) or holds(body, Resumes):
             self.out.append(Call(body))
-        value, *others = scope.returned or [NONE]
+        value, *others = self._fitting(scope.returned, node) or [NONE]
         for other in others:
             value = join(value, other)
         if self.loops and holds(body, Keep):
@@ -199,6 +216,14 @@ class Inlining(Looking):
             # The next call, as for another fold of the data, does the same to other things.
             self.closed[id(function.node)] = value
         return value
+
+    def _fitting(self, returned: list[Known], node: ast.AST) -> list[Known]:
+        """Of what a function may return, that which fits where the caller unpacks it."""
+        call, number = self.unpacked
+        several: list[Known] = [
+            v for v in returned if isinstance(v, Items) and len(v.values) == number
+        ]
+        return several if call is node and several else returned
 
     def _let_go(self, scope: Scope, returned: Known, node: ast.AST) -> None:
         """What only a function's own names hold goes with them."""

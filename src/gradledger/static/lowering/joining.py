@@ -137,6 +137,7 @@ def _things(one: Thing, other: Thing) -> Thing:
         depth=min(one.depth, other.depth),
         passes=one.passes | other.passes if one.passes and other.passes else NO_PLACES,
         by_name=one.by_name or other.by_name,
+        among=one.among or other.among,
         optional=one.optional or other.optional,
         cls=one.cls if one.cls == other.cls else None,
         built=one.built if one.built == other.built else "",

@@ -46,5 +46,7 @@ class Knowledge:
         self.bases_outside: dict[int, list[str]] = {}
         self.definitions: dict[tuple[int, str], Known | None] = {}
         """By module, what its top level defines by a name."""
+        self.held_losses: dict[int, dict[str, ast.Call]] = {}
+        """By class, what makes the losses that its objects have by their names."""
         self.handed_again: dict[tuple[int, str], bool] = {}
         """By module, and by the names of models: whether it hands their parameters over twice."""

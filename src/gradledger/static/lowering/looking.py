@@ -71,7 +71,7 @@ class Looking(Callees):
             reach = frozenset(filter(self._is_trained, part.reach))
             reach |= {key for key in made.reach if not self._is_trained(key)}
             maybe = (made.maybe | made.reach) - reach
-            return replace(made, reach=reach, maybe=maybe, weight=part.weight)
+            return _attached(replace(made, reach=reach, maybe=maybe, weight=part.weight), part)
 
         return self._seen(function, made, follow, as_seen)
 
@@ -81,7 +81,7 @@ class Looking(Callees):
         return short and bool(self.loops) and function.module.says(WEIGHS, function.node)
 
     def weighed(self, function: FunctionDef, made: Thing, follow: Callable[[], Known]) -> Known:
-        """What was made, with the weight that the function is seen to give it.
+        """What was made, with the weight and the graph that the function is seen to give it.
 
         And with the states that it is seen to be computed from, also those that nobody gave it.
         """
@@ -89,7 +89,8 @@ class Looking(Callees):
         def as_seen(part: Known) -> Known:
             if not isinstance(part, Thing):
                 return made
-            return replace(made, weight=part.weight, passes=part.passes, carried=part.carried)
+            seen = replace(made, weight=part.weight, passes=part.passes, carried=part.carried)
+            return _attached(seen, part)
 
         return self._seen(function, made, follow, as_seen)
 
@@ -133,6 +134,12 @@ class Looking(Callees):
             for optimizer in self.optimizers.values()
             for k in optimizer.keys or ()
         )
+
+
+def _attached(made: Thing, seen: Thing) -> Thing:
+    """What was made, with a graph as sure as the one that was seen."""
+    sure = seen.sure and not seen.plain and not seen.by_name
+    return replace(made, sure=sure, among=seen.among)
 
 
 def _is_net(cls: ClassDef | None) -> bool:

@@ -8,6 +8,7 @@ from gradledger.ledger.events import UNKNOWN_WEIGHT
 from gradledger.ledger.values import replace
 from gradledger.static.lowering.effects import Reads
 from gradledger.static.lowering.facts import GRADIENT, PLAIN_ATTRIBUTES
+from gradledger.static.lowering.held_losses import held_losses
 from gradledger.static.lowering.names import Names
 from gradledger.static.lowering.spelling import last_name
 from gradledger.static.lowering.values import (
@@ -28,6 +29,11 @@ from gradledger.static.lowering.values import (
     is_plain,
 )
 from gradledger.static.lowering.weights import MEAN
+from gradledger.static.patterns import Pattern
+
+APPLIED = "torch.autograd.Function.apply"
+"""What calls a function of the project's that has a backward of its own."""
+UNDIFFERENTIATED = Pattern(r"mark_non_differentiable", words=("mark_non_differentiable",))
 
 LABELLED = "a model called with labels"
 
@@ -102,6 +108,8 @@ class Members(Names):
             if method is not None:
                 bound = replace(method, bound=thing)
                 return self.property_of(bound, thing, name) if is_property(method.node) else bound
+            if thing.key and (loss := self.held_loss(thing.cls, name)) is not None:
+                return replace(loss, key=f"{thing.key}.{name}")
         key = f"{thing.key}.{name}" if thing.key else ""
         return Thing(
             key,
@@ -116,6 +124,18 @@ class Members(Names):
             maybe=thing.maybe,
             passes=thing.passes,
         )
+
+    def held_loss(self, cls: ClassDef, name: str) -> Thing | None:
+        """A loss of torch's that each object of the class is given when it is made."""
+        for owner in self.lineage(cls):
+            held = self.known.held_losses.get(id(owner.node))
+            if held is None:
+                held = self.known.held_losses[id(owner.node)] = held_losses(owner)
+            made = held.get(name)
+            if made is not None:
+                loss = self.in_module(owner.module, made)
+                return loss if isinstance(loss, Thing) else None
+        return None
 
     def _may_be_shown_only(self, thing: Thing, name: str) -> bool:
         """`out.loss_value`, next to the `out.loss` that is differentiated: as likely a number."""
@@ -148,7 +168,15 @@ class Members(Names):
                         continue
                 if isinstance(given, ast.Constant):
                     return Constant.of(given.value)
-        return self.method(cls, name) or Thing(f"{cls.node.name}.{name}")
+        found = self.method(cls, name)
+        if found is None and name == "apply" and self._is_differentiable(cls):
+            return Thing(built=APPLIED)
+        return found or Thing(f"{cls.node.name}.{name}")
+
+    def _is_differentiable(self, cls: ClassDef) -> bool:
+        """Is it a function with a backward of its own, and says of nothing that it has none?"""
+        functions = any(base.endswith("autograd.Function") for base in self.bases_outside(cls))
+        return functions and not cls.module.says(UNDIFFERENTIATED, cls.node)
 
     def method(
         self, cls: ClassDef, name: str, *, after: ClassDef | None = None

@@ -12,6 +12,7 @@ from gradledger.static.lowering.callees import cuts
 from gradledger.static.lowering.effects import Reads
 from gradledger.static.lowering.expressions import is_meter
 from gradledger.static.lowering.inlining import Arguments
+from gradledger.static.lowering.layers import is_layer
 from gradledger.static.lowering.tensors import TensorCalls
 from gradledger.static.lowering.values import (
     EVERY_KEY,
@@ -31,6 +32,7 @@ from gradledger.static.lowering.values import (
     Scaler,
     Scheduler,
     Thing,
+    are_among,
     optimizers_in,
     reach_of,
     within,
@@ -60,9 +62,6 @@ MORE_THAN_STEPS = Pattern(
     words=("zero_grad", "zero_(", ".grad", "._grad", "backward(", ".step("),
 )
 """Words of optimizers that also clear, deposit, or leave the step to others."""
-
-LAYERS = Pattern(r"\bnn\.[A-Z]\w*\(|Parameter\(|Linear\(|Conv\dd\(|Embedding\(")
-"""Words of modules that have parameters, or others in them."""
 
 PASSING = frozenset(["list", "tuple", "iter", "next", "sorted", "set", "reversed", "filter"])
 
@@ -179,7 +178,7 @@ class OutsideCalls(TensorCalls):
             return Thing(built=dotted, weight=of_reduction(arguments.named, weight))
         made = self.computed(*arguments.values(), sure=torch)
         if name in ("mean",) and torch:
-            return replace(made, weight=MEAN)
+            return replace(made, weight=MEAN, among=are_among(*arguments.values()))
         if torch and made.plain:
             return PLAIN
         if name[:1].isupper() and isinstance(first := arguments.get(0, "optimizer"), Optimizer):
@@ -356,15 +355,9 @@ def _holds_parameters(values: Iterable[Known]) -> bool:
         _holds_parameters(value.values)
         if isinstance(value, Items)
         else isinstance(value, Thing)
-        and (facts.has_parameters(value.built) or (value.cls is not None and _is_layer(value.cls)))
+        and (facts.has_parameters(value.built) or (value.cls is not None and is_layer(value.cls)))
         for value in values
     )
-
-
-def _is_layer(cls: ClassDef) -> bool:
-    """May a module of the project's own have parameters? A loss that only computes has none."""
-    bases = {ast.unparse(base).rpartition(".")[2] for base in cls.node.bases}
-    return bases != {"Module"} or bool(LAYERS.search(cls.module.text(cls.node)))
 
 
 def _requires_grad(arguments: Arguments) -> bool:

@@ -119,6 +119,8 @@ class State(Effort):
         """What functions gave that train nothing but what they make themselves."""
         self.rounds: int | None = None
         """How often the loop goes round whose iterable was looked at last."""
+        self.unpacked: tuple[ast.AST | None, int] = None, 0
+        """The call whose result is unpacked at once, and into how many names."""
         self.guarded = False
         """What follows has been asked whether there is a gradient."""
         self.in_parameters = 0

@@ -79,6 +79,11 @@ class Targets(Conditions):
             value = self._net_or_tensor(value, short)
         if isinstance(value, Thing) and (value.reach or value.maybe) and short in self.backwarded():
             value = replace(value, sure=True, by_name=value.by_name or not value.sure)
+        if isinstance(value, Thing) and value.among:
+            # Of several outputs, only a loss surely has a graph.
+            value = replace(
+                value, among="loss" not in short.lower() and short not in self.backwarded()
+            )
         self.bind(full, value, target, shown)
 
     def _net_or_tensor(self, value: Thing, name: str) -> Thing:
@@ -182,7 +187,9 @@ class Targets(Conditions):
             if isinstance(value, Items):
                 part = PLAIN if is_plain(value) else UNKNOWN
             elif isinstance(value, Thing):
-                part = value if value.plain else replace(value, key="", leaf=False)
+                part = value
+                if not value.plain:
+                    part = replace(value, key="", leaf=False, among=value.sure)
                 if value.built == LABELLED and not place:
                     part = replace(part, weight=MEAN)
                 if COUNTS.search(ast.unparse(target)):

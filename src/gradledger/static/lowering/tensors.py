@@ -1,41 +1,26 @@
-"""What methods of tensors and objects give and do, and models that are called."""
+"""What methods of tensors and objects give and do."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
 
 from gradledger.ledger.events import UNKNOWN_WEIGHT
 from gradledger.ledger.values import replace
 from gradledger.static.lowering import facts, graphless, sizes
-from gradledger.static.lowering.arithmetic import passes_of
-from gradledger.static.lowering.callees import callee_of
 from gradledger.static.lowering.effects import Clears, Clips
-from gradledger.static.lowering.gradients import GradientCalls
-from gradledger.static.lowering.hearing import asks_for_what_was_heard
-from gradledger.static.lowering.inlining import Arguments
-from gradledger.static.lowering.members import LABELLED
-from gradledger.static.lowering.unlisted import unlisted
+from gradledger.static.lowering.net_calls import NetCalls
 from gradledger.static.lowering.values import (
     NO_KEYS,
-    NO_PLACES,
     NONE,
     PLAIN,
-    RECIPE,
     UNKNOWN,
-    ClassDef,
     Constant,
-    FunctionDef,
     Items,
     Known,
     Parameters,
-    Places,
     Thing,
-    is_plain,
     optimizers_in,
-    reach_of,
-    within,
 )
 from gradledger.static.lowering.weights import MEAN, SUM, divided
 from gradledger.static.patterns import Pattern
@@ -43,21 +28,11 @@ from gradledger.static.patterns import Pattern
 PUTTING_BACK = ("load_state_dict", "set_param", "set_weight", "restore_param", "restore_weight")
 """Methods by which a model gets other parameters than the last step gave it."""
 
-OWN_CLEAR = Pattern(r"self\.zero_grad\(", words=("self.zero_grad(",))
-
 KEEPERS = Pattern(r"pool|buffer|history|memory|replay", re.IGNORECASE)
 """Names of objects that hand out, without its graph, what they were given: pools of images."""
 
-THAWS = Pattern(
-    r"requires_grad\w*(?:\(\)|[^\r\n]*\bTrue\b)",
-    words=("requires_grad",),
-)
-"""Words of code that gives gradients back: what it takes them from has none only in between."""
 
-LOSSES = Pattern(r"cross_entropy|_loss\(|Loss\(|loss_fn|criterion")
-
-
-class TensorCalls(GradientCalls):
+class TensorCalls(NetCalls):
     """Things: tensors, models, engines, anything."""
 
     def _of_tensor_or_object(self, thing: Thing, name: str, node: ast.Call) -> Known:
@@ -120,7 +95,7 @@ class TensorCalls(GradientCalls):
         if name in ("mean", "sum"):
             self.arguments(node)
             made = self.computed(thing)
-            return replace(made, weight=MEAN if name == "mean" else SUM)
+            return replace(made, weight=MEAN if name == "mean" else SUM, among=thing.among)
         if name in ("div", "div_", "true_divide") and node.args:
             by = self.used(node.args[0])
             weight = divided(thing.weight, by, ast.unparse(node.args[0]), self.at(node))
@@ -204,166 +179,7 @@ class TensorCalls(GradientCalls):
     def _engine_backward(self, engine: Thing, loss: Thing, node: ast.Call) -> Known:
         raise NotImplementedError
 
-    def _with_unlisted(self, made: Thing, key: str, cls: ClassDef) -> Thing:
-        """What a module gives, made also by the layers that it keeps in plain lists."""
-        if len(self.lineage(cls)) > 1 or self.bases_outside(cls) != ["torch.nn.Module"]:
-            return made
-        if key not in self.unlisted:
-            self.unlisted[key] = unlisted(cls)
-        return replace(made, reach=made.reach | {f"{key}'s {n}" for n in self.unlisted[key]})
-
-    def _call_thing(self, thing: Thing, node: ast.Call) -> Known:
-        arguments = self.arguments(node)
-        forward = None
-        if thing.cls is not None:
-            method = self.method(thing.cls, "__call__")
-            if method is not None and self.is_interesting(method):
-                return self.call_function(replace(method, bound=thing), arguments, node)
-            forward = self.method(thing.cls, "forward")
-            if thing.key and forward is not None and forward.module.says(OWN_CLEAR, forward.node):
-                self.emit(Clears(self.at(node), frozenset({thing.key})))
-            if forward is not None and not self.forgets_its_graph(thing.key):
-                self.doubted.add("GL703")
-        self.watch_strangers(thing.key, thing, arguments, node)
-        model = self.is_model(thing.key) or thing.built.startswith("torch.nn.")
-        made = self.computed(thing, *arguments.values(), sure=False)
-        if forward is not None and self._gives_numbers(thing, forward, arguments, node):
-            return PLAIN
-        if made.reach and forward is not None and self.gives_several(forward):
-            given = filter(None, map(reach_of, arguments.values()))
-            surely = made.reach.intersection(*given)
-            made = replace(made, reach=surely, maybe=made.maybe | (made.reach - surely))
-        if not made.plain:
-            made = self._with_own(made, thing, arguments)
-            if thing.key and thing.cls is not None:
-                made = self._with_unlisted(made, thing.key, thing.cls)
-        if thing.cls is not None and not made.plain:
-            losses = self._losses_of(thing, arguments, made, node)
-            if losses is not None and self.grad_enabled:
-                return losses
-        if not self.grad_enabled:
-            return PLAIN
-        carried = frozenset().union(
-            *(v.carried for v in arguments.values() if isinstance(v, Thing)), frozenset()
-        )
-        weight = replace(
-            made.weight,
-        )
-        kind = facts.last(thing.built)
-        if kind in facts.MEAN_MODULES:
-            weight = thing.weight
-        sure = model or any(isinstance(v, Thing) and v.sure for v in arguments.values())
-        depths = [
-            v.depth for v in arguments.values() if isinstance(v, Thing) and v.sure and v.reach
-        ]
-        made = replace(
-            made,
-            sure=sure and model,
-            carried=carried,
-            weight=weight,
-            local=bool(self.local) or (made.local and kind in facts.MEAN_MODULES),
-            depth=min(depths, default=len(self.loops)),
-            built=LABELLED if _labelled(node) and model else _by_recipe(thing, node),
-            passes=self._passes(thing, arguments, node),
-        )
-        return self._several(thing, arguments, made, node)
-
-    def _passes(self, thing: Thing, arguments: Arguments, node: ast.Call) -> Places:
-        """The calls that the graph of what a model gives was made by, this one among them."""
-        if not self.local and facts.last(thing.built) not in facts.MEAN_MODULES:
-            self.averaged[self.at(node)] = thing.replicated
-        if not (thing.key and self.forgets_its_graph(thing.key)):
-            return NO_PLACES
-        given = [v for v in arguments.values() if not is_plain(v)]
-        before = passes_of(given)
-        own = not given and (thing.cls is not None or facts.has_parameters(thing.built))
-        return before | {self.at(node)} if before or own else NO_PLACES
-
-    def _with_own(self, made: Thing, thing: Thing, arguments: Arguments) -> Thing:
-        """What a model gives leads to its own parameters, unless these are frozen meanwhile."""
-        own = reach_of(thing)
-        if thing.cls is not None:
-            own |= self.keys_named(thing)
-        if self._is_frozen_for_now(thing):
-            given = NO_KEYS.union(*map(reach_of, arguments.values()))
-            return replace(made, reach=made.reach - own | given, maybe=made.maybe - own - given)
-        reach = made.reach | own
-        return replace(made, reach=reach, maybe=made.maybe - reach)
-
-    def _is_frozen_for_now(self, thing: Thing) -> bool:
-        """Has it no gradients while it is called, and gets them back? Its graph stays without."""
-        frozen = bool(thing.key) and any(within(thing.key, key) for key in self.frozen)
-        return frozen and self.scope.module.says_anywhere(THAWS)
-
-    def _gives_numbers(
-        self, thing: Thing, forward: FunctionDef, arguments: Arguments, node: ast.Call
-    ) -> bool:
-        """Has nothing of what it returns a graph, like the labels that it chooses?"""
-        if not forward.module.says(graphless.CHOICES, forward.node):
-            return False
-        return is_plain(self._returned(replace(forward, bound=thing), arguments, node))
-
-    def _losses_of(
-        self, thing: Thing, arguments: Arguments, made: Thing, node: ast.Call
-    ) -> Known | None:
-        """What a model's own forward returns, where it computes the loss itself."""
-        forward = self.method(thing.cls, "forward") if thing.cls is not None else None
-        if forward is None or not LOSSES.search(forward.module.text(forward.node)):
-            return None
-
-        def as_output(part: Known) -> Known:
-            weight = part.weight if isinstance(part, Thing) else made.weight
-            sure = weight != UNKNOWN_WEIGHT or (isinstance(part, Thing) and part.sure)
-            return replace(made, weight=weight, sure=sure, local=bool(self.local))
-
-        value = self._returned(replace(forward, bound=thing), arguments, node)
-        return _outputs(value, as_output)
-
-    def _several(self, thing: Thing, arguments: Arguments, made: Thing, node: ast.Call) -> Known:
-        """What a model gives, of which some may be no more than numbers: the ids that it chose."""
-        forward = self.method(thing.cls, "forward") if thing.cls is not None else None
-        if forward is None or not self.gives_several(forward):
-            return made
-        value = self._returned(replace(forward, bound=thing), arguments, node)
-        numbers = isinstance(value, Items) and any(map(is_plain, value.values))
-        return (_outputs(value, lambda _: made) or made) if numbers else made
-
-    def _returned(self, forward: FunctionDef, arguments: Arguments, node: ast.Call) -> Known:
-        """What it returns; what it does on the way is not written down."""
-        self.known.interesting[callee_of(forward)] = True
-        before = self.inlined.copy(), len(self.unknown)
-        listening = self.listening
-        value = self.quietly(lambda: self.call_function(forward, arguments, node))
-        self.inlined, self.unknown = before[0], self.unknown[: before[1]]
-        if not listening and self.listening:
-            # A model that shows where it looks is trained like any other, unless somebody asks.
-            self.listening = asks_for_what_was_heard(forward, self.scope.module)
-        return value
-
-
-def _outputs(value: Known, as_output: Callable[[Known], Known]) -> Known | None:
-    """Each of what a model returns, where that is a tensor; else a number, or nobody knows what."""
-
-    def of(part: Known) -> Known:
-        # A count, an accuracy, a loss to be shown.
-        return PLAIN if is_plain(part) else as_output(part)
-
-    if isinstance(value, Items):
-        return replace(value, values=tuple(map(of, value.values)))
-    return of(value) if isinstance(value, Thing) else None
-
 
 def _may_be_a_list(thing: Thing) -> bool:
     """Does `append` put something into it? A class from outside may as well keep a number."""
     return facts.last(thing.built) in facts.LISTS or not thing.built
-
-
-def _by_recipe(thing: Thing, node: ast.Call) -> str:
-    """Is something called of which nobody knows whether it is a net, or makes one?"""
-    given = node.args or node.keywords or thing.cls is not None or thing.built
-    return "" if given else RECIPE
-
-
-def _labelled(node: ast.Call) -> bool:
-    """Does a model get the labels, so that it computes its loss itself?"""
-    return any(k.arg in (None, "labels") for k in node.keywords)

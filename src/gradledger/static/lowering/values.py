@@ -50,6 +50,8 @@ class Thing(Value):
     """The graph is surely there: no code that cannot be followed lies between it and a model."""
     by_name: bool = False
     """That the graph is there, only its name says: a backward is called on what is called so."""
+    among: bool = False
+    """One of several things that a call gave: it may as well be a number that is only shown."""
     optional: bool = False
     """On some way through the code it is None."""
     maybe: Keys = NO_KEYS
@@ -179,6 +181,8 @@ class Items(Value):
     values: tuple[Known, ...]
     names: tuple[object, ...] = ()
     """The keys of a dict."""
+    kind: str = ""
+    """`list` or `tuple`, where all of it is spelled out."""
 
     def at(self, key: object) -> Known | None:
         """What a dict has under this key."""
@@ -307,3 +311,9 @@ def is_plain(value: Known) -> bool:
 def key_of(name: object) -> Known:
     """A key of a dict, as a value."""
     return PLAIN if name == EVERY_KEY else Constant.of(name)
+
+
+def are_among(*values: Known) -> bool:
+    """May all that has a graph here be numbers? Times a number of items, a number stays one."""
+    things = [v for v in values if isinstance(v, Thing) and not v.plain]
+    return bool(things) and all(thing.among for thing in things)

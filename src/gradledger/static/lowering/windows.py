@@ -8,6 +8,7 @@ import re
 from gradledger.static.lowering import rounds
 from gradledger.static.lowering.asking import UNNAMED, Ask, Both, Condition, negated
 from gradledger.static.lowering.calls import Calls
+from gradledger.static.lowering.options import defaults_of
 from gradledger.static.lowering.scopes import LoopState
 from gradledger.static.lowering.spelling import last_name
 from gradledger.static.lowering.values import (
@@ -32,6 +33,10 @@ class Windows(Calls):
     ) -> Condition | None:
         """`(i + 1) % n == 0`: the last micro-batch of a window, or the first."""
         counter, size = self.eval(left.left), self.eval(left.right)
+        of_two = isinstance(op, ast.NotEq) and right == Constant.of(0)
+        of_two = of_two and self._is_two(size, left.right)
+        if of_two:  # `if i % 2`: of every two, the one that is not the first
+            op, right = ast.Eq(), ONE
         if isinstance(op, ast.NotEq):
             positive = not positive
         elif not isinstance(op, ast.Eq):
@@ -66,7 +71,7 @@ class Windows(Calls):
         group = rounds.own_window(counter.loop, size_text)
         starts, ends = rounds.starts(group), rounds.ends(group)
         loop.windows[group] = starts, ends, known
-        place = counter.plus - self._remainder(right, size, left.right)
+        place = counter.plus - self._remainder(right, Constant.of(2) if of_two else size)
         if place == 0:
             return Ask(starts, positive)
         if place == 1:
@@ -112,6 +117,14 @@ class Windows(Calls):
             for name in known
         )
 
+    def _is_two(self, size: Known, spelled: ast.expr) -> bool:
+        """Is it 2, or an option that is 2 by default?"""
+        if isinstance(size, Constant):
+            return size == Constant.of(2)
+        name = last_name(spelled)
+        said = [v for _, v in defaults_of(name, self.scope.module)] if name else []
+        return bool(said) and all(value == 2 for value in said)
+
     def _is_set_to_one(self, size: ast.expr) -> bool:
         """`cfg.window`, where all that this file, or the settings beside it, say of it is 1."""
         module = self.scope.module
@@ -154,7 +167,7 @@ class Windows(Calls):
         following = re.escape(ast.unparse(counter)) + r"\s*\+\s*1\s*\)\s*%"
         return re.search(following, self.scope.module.text(around)) is not None
 
-    def _remainder(self, right: Known, size: Known, size_node: ast.expr) -> int:
+    def _remainder(self, right: Known, size: Known) -> int:
         """`== 0` is 0, and `== n - 1` is -1: one before the next window."""
         if isinstance(right, Constant) and isinstance(right.value, int):
             if isinstance(size, Constant) and isinstance(size.value, int):
