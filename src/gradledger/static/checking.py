@@ -7,7 +7,8 @@ from itertools import islice
 
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.values import replace
-from gradledger.rules import CATALOGUE, YIELDS_TO, find, judge
+from gradledger.rules import catalogue
+from gradledger.rules.catalogue import find, judge_source, stops
 from gradledger.static.checked import Checked, Unknown
 from gradledger.static.interpreter import Interpreter, TooManyPaths
 from gradledger.static.lowering.binding import Binding
@@ -29,9 +30,6 @@ from gradledger.static.project import Project
 from gradledger.static.reading.sources import Source, Trouble
 from gradledger.static.vocabulary import DEPOSITS, STEPS
 from gradledger.static.words import says
-
-STOPS = frozenset(rule.code for rule in CATALOGUE if rule.stops)
-SEEN = frozenset(rule.code for rule in CATALOGUE if rule.seen_by.by_check)
 
 TOO_DEEP = "it is nested too deeply"
 TOO_MANY = "there are too many paths through it"
@@ -142,8 +140,8 @@ class _Effort:
     def findings(self, program: Program, options: set[str]) -> tuple[Finding, ...]:
         """What the program breaks; raises TooManyPaths where that takes too long to tell."""
         interpreter = Interpreter(
-            judge,
-            stops=STOPS,
+            judge_source,
+            stops=stops,
             most_visits=min(MOST_VISITS, self._visits),
             most_outcomes=min(self.most_outcomes, self._outcomes),
         )
@@ -152,9 +150,11 @@ class _Effort:
         finally:
             self._visits = max(self._visits - interpreter.visits, 0)
             self._outcomes = max(self._outcomes - interpreter.outcomes, 0)
+        if not interpreter.any_broken:
+            return ()  # before more of the rules is loaded
         return tuple(
             _raised(finding, program, options, interpreter)
-            for finding in interpreter.findings(YIELDS_TO, options=options)
+            for finding in interpreter.findings(catalogue.YIELDS_TO, options=options)
         )
 
 
@@ -194,7 +194,6 @@ def _judged(
         findings, why = _in_part(program, binding.options, effort)
     else:
         why = root.unknown[0][1] if root.unknown else ""
-    findings = tuple(finding for finding in findings if finding.rule in SEEN)
     if findings:
         from gradledger.static.defaults import told
         from gradledger.static.grounds.by_rule import sobered

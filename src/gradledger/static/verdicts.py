@@ -38,6 +38,11 @@ class Verdicts:
         self._last_rounds: set[str] = set()
         """Facts that tell whether it is the last round of a loop."""
 
+    @property
+    def any_broken(self) -> bool:
+        """Is there any finding?"""
+        return bool(self._first_breach)
+
     def verdicts(
         self, options: Collection[str] | None = None
     ) -> dict[Visit, dict[Fault, Certainty]]:
