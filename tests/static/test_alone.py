@@ -13,7 +13,6 @@ from gradledger.static.lowering.alone import alone, owners
 from tests.static.programs import check, shown
 from tests.strategies import OPENING, OWNED, programs
 
-
 Faults = dict[tuple[str, Place], str]
 
 
