@@ -6,11 +6,11 @@ and `x Eq 'a'` whether it is that. Who knows the value itself knows the answer t
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from functools import lru_cache
 
 from gradledger.ledger.tuples import NamedTuple
+from gradledger.static import syntax as ast
 
 Answer = tuple[str, bool]
 """A condition by its name, and whether it is true."""

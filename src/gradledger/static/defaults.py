@@ -5,12 +5,12 @@ The fault is in the code all the same, for whoever sets the option. A finding sa
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator
 
 from gradledger.ledger.findings import Evidence, Finding
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering import rounds
 from gradledger.static.lowering.blocks import events_in, pieces
 from gradledger.static.module import Module

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import os
 from collections.abc import Iterator
 from functools import cached_property
 
+from gradledger.static import syntax as ast
 from gradledger.static.patterns import Pattern
 from gradledger.static.reading.sources import Source
 from gradledger.static.words import Calls, Words, lines_of, without_docstrings

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
 
+from gradledger.static import syntax as ast
 from gradledger.static.patterns import Pattern
 
 _CALLS_BACKWARDS = Pattern(r"\(\s*(\w+)(?:\.(\w+))?")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-
+from gradledger.static import syntax as ast
 from gradledger.static.fixing.edits import Edits, edited
 from gradledger.static.fixing.script import Script
 from gradledger.static.reading.decoding import encoded

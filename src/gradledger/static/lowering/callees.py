@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterable, Iterator
 
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.asked import asked_for_parameters
 from gradledger.static.lowering.expressions import Expressions
 from gradledger.static.lowering.knowledge import Callee

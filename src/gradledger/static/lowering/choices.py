@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable
 
 from gradledger.ledger.events import Schedule
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.asking import Ask, Both, Condition, counts_rounds
 from gradledger.static.lowering.assignments import Assignments
 from gradledger.static.lowering.blocks import acts, branch, events_in, holds, sequence, without

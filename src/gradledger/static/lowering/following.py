@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterator
 
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.blocks import holds
 from gradledger.static.lowering.effects import Deposits, Spends
 from gradledger.static.lowering.effort import MOST_STATEMENTS, MOST_WORK, TooMuchCode

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Collection
 
+from gradledger.static import syntax as ast
 from gradledger.static.module import Function, Module
 from gradledger.static.patterns import Pattern
 

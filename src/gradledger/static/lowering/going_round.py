@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 
 from gradledger.ledger.events import Batch, EpochEnd, Keep, Schedule
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.blocks import IDLE, acts, conditions_in, holds, sequence
 from gradledger.static.lowering.callees import goes_on_for_ever
 from gradledger.static.lowering.effects import Deposits

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 
 from gradledger.ledger.events import Keep
 from gradledger.ledger.tuples import NamedTuple
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.asked import handed
 from gradledger.static.lowering.blocks import acts, events_in, holds
 from gradledger.static.lowering.callees import SMALL, cuts, has_no_graph, is_decorated, length_of

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.callees import Callees, length_of
 from gradledger.static.lowering.effort import DEEPEST
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Items, Known, Thing, within

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.blocks import acts
 from gradledger.static.lowering.effort import LETTERS_IN_A_STEP
 from gradledger.static.lowering.expressions import cuts_each

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 
 from gradledger.ledger.tuples import NamedTuple
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering import facts
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.spelling import called_name

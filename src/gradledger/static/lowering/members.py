@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-
 from gradledger.ledger.events import UNKNOWN_WEIGHT
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.effects import Reads
 from gradledger.static.lowering.facts import GRADIENT, PLAIN_ATTRIBUTES
 from gradledger.static.lowering.names import Names

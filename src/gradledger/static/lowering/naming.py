@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.effects import Excuses, Renews
 from gradledger.static.lowering.facts import has_parameters
 from gradledger.static.lowering.modes import Modes

@@ -6,11 +6,11 @@ of all that it is handed on to, stands in the source and asks for no more than i
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from gradledger.ledger.events import Keep
 from gradledger.ledger.places import Place
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.blocks import events_in, holds, pieces
 from gradledger.static.lowering.effects import Deposits, HandsOver
 from gradledger.static.lowering.scopes import Scope

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from functools import cache
 
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import Value
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.frameworks import Frameworks
 from gradledger.static.lowering.values import Optimizer, Places, Thing, within
 from gradledger.static.module import Module

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
 
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.following import Following
 from gradledger.static.lowering.root import THE_SCRIPT, Root
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Thing

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
 from gradledger.ledger.places import Place
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.values import Known
 from gradledger.static.module import Module
 from gradledger.static.patterns import Pattern

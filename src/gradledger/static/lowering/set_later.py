@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.members import Members
 from gradledger.static.lowering.values import NONE, ClassDef
 from gradledger.static.patterns import Pattern

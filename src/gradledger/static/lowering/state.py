@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from gradledger.ledger.events import Event
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.blocks import sequence
 from gradledger.static.lowering.effort import LETTERS_IN_A_STEP, Effort
 from gradledger.static.lowering.joining import joined

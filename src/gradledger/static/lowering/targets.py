@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from itertools import islice
 
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.asked import OF_MODELS
 from gradledger.static.lowering.conditions import Conditions
 from gradledger.static.lowering.effects import Replaces

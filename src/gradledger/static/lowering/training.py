@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Collection
 from functools import partial
 
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.callees import Callees
 from gradledger.static.lowering.values import ClassDef
 from gradledger.static.module import Module

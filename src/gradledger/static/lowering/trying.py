@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-
 from gradledger.ledger.events import Fault
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.blocks import acts, branch, does, holds
 from gradledger.static.lowering.choices import CLEARS, Choices
 from gradledger.static.lowering.effects import Deposits

@@ -6,9 +6,9 @@ write the data of another one into it.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.facts import has_parameters
 from gradledger.static.lowering.spelling import called_name
 from gradledger.static.lowering.strays import MOVES, followers, makes_a_net
