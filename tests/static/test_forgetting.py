@@ -10,7 +10,7 @@ from gradledger.ledger.values import replace
 from gradledger.rules import judge, stops
 from gradledger.static.interpreter import Interpreter, TooManyPaths
 from gradledger.static.lowering.blocks import conditions_in
-from gradledger.static.lowering.forgetting import independent
+from gradledger.static.lowering.dependence import independent
 from gradledger.static.program import (
     NOTHING,
     Branch,

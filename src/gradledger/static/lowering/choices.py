@@ -13,9 +13,9 @@ from gradledger.static.lowering.blocks import acts, branch, events_in, holds, se
 from gradledger.static.lowering.effects import Excuses, Spends
 from gradledger.static.lowering.spelling import called_name, last_name
 from gradledger.static.lowering.values import NONE, Count, FunctionDef, Known, Scaler, Thing
-from gradledger.static.patterns import Pattern
 from gradledger.static.program import Leave, Program
 from gradledger.static.vocabulary import DEPOSITS, DOES, STEPS
+from gradledger.static.words import Pattern
 
 GUARD = Pattern(
     r"isfinite|isnan|isinf|nan\b|\binf\b|norm|overflow|skip|bad|invalid|anomal|outlier|explod|thresh|valid",

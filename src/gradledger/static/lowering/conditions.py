@@ -24,7 +24,7 @@ from gradledger.static.lowering.values import (
     Thing,
 )
 from gradledger.static.lowering.windows import Windows
-from gradledger.static.patterns import Pattern
+from gradledger.static.words import Pattern
 
 LAST = Pattern(
     r"(?:^|[._:])(?:is_)?(?:last|final)(?:_batch|_iter|_micro_?batch|_step)?$"

@@ -38,9 +38,9 @@ from gradledger.static.lowering.values import (
     carried_by,
     kept_in,
 )
-from gradledger.static.patterns import Pattern
 from gradledger.static.program import Do, Forget, Loop, Program, Tick
 from gradledger.static.vocabulary import CUTS
+from gradledger.static.words import Pattern
 
 COUNTS = Pattern(r"\+=\s*1\b")
 

@@ -33,8 +33,8 @@ from gradledger.static.lowering.values import (
     kept_in,
     within,
 )
-from gradledger.static.patterns import Pattern
 from gradledger.static.vocabulary import CUTS, NO_GRADIENTS
+from gradledger.static.words import Pattern
 
 SCALE_MATTERS_NOT = Pattern(r"get_scale|isfinite|isnan|isinf")
 """Words around a norm that is right in any unit."""

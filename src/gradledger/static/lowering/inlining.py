@@ -46,9 +46,9 @@ from gradledger.static.lowering.values import (
     within,
 )
 from gradledger.static.module import ATTRIBUTES
-from gradledger.static.patterns import Pattern
 from gradledger.static.program import Call, Program
 from gradledger.static.vocabulary import CUTS_IN_PLACE, DOES, HOOKS, TRAINS
+from gradledger.static.words import Pattern
 
 _NUMBER = Pattern(r"#(\d+)")
 

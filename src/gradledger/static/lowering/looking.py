@@ -9,7 +9,7 @@ from gradledger.static import syntax as ast
 from gradledger.static.lowering.callees import Callees, length_of
 from gradledger.static.lowering.effort import DEEPEST
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Items, Known, Thing, within
-from gradledger.static.patterns import Pattern
+from gradledger.static.words import Pattern
 
 LONG = 60
 """Lines of a function that is too long for that."""

@@ -26,9 +26,9 @@ from gradledger.static.lowering.values import (
     Thing,
     is_plain,
 )
-from gradledger.static.patterns import Pattern
 from gradledger.static.program import Branch, Call, Leave, Program, Try
 from gradledger.static.vocabulary import CUTS_IN_PLACE, DEPOSITS, STEPS
+from gradledger.static.words import Pattern
 
 PIECES = frozenset(["chunk", "split", "tensor_split"])
 """Who cuts a batch into pieces has two or more."""

@@ -17,8 +17,8 @@ from gradledger.static.lowering.scopes import Scope
 from gradledger.static.lowering.spelling import called_name, last_name
 from gradledger.static.lowering.values import Places, Thing, within
 from gradledger.static.module import Function
-from gradledger.static.patterns import Pattern
 from gradledger.static.program import Loop, Program
+from gradledger.static.words import Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from gradledger.static.lowering.values import (
     within,
 )
 from gradledger.static.lowering.weights import MEAN, of_reduction
-from gradledger.static.patterns import Pattern
+from gradledger.static.words import Pattern
 
 FROM_DATA = frozenset(
     [

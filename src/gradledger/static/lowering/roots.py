@@ -12,9 +12,9 @@ from gradledger.static.lowering.following import Following
 from gradledger.static.lowering.root import THE_SCRIPT, Root
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Thing
 from gradledger.static.module import Function
-from gradledger.static.patterns import Pattern
 from gradledger.static.program import NOTHING
 from gradledger.static.vocabulary import BACKWARDS, DEPOSITS, DOES
+from gradledger.static.words import Pattern
 
 MAKES = Pattern(
     r"ptim|\.fit\(|DataLoader\(|randn?\(", words=("ptim", ".fit(", "DataLoader(", "rand")

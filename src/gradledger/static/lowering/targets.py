@@ -30,7 +30,7 @@ from gradledger.static.lowering.values import (
     within,
 )
 from gradledger.static.lowering.weights import MEAN
-from gradledger.static.patterns import Pattern
+from gradledger.static.words import Pattern
 
 COUNTS = Pattern(r"(?:\b|_)(?:ids?|id[xs]|ind(?:ex(?:es)?|ices)|masks?|len(?:s|gths?)?)(?:_|\b)")
 """Names of whole numbers, one of several things that a call gives: these have no gradients."""

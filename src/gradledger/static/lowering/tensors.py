@@ -13,10 +13,8 @@ from gradledger.static.lowering.arithmetic import passes_of
 from gradledger.static.lowering.callees import callee_of
 from gradledger.static.lowering.effects import Clears, Clips
 from gradledger.static.lowering.gradients import GradientCalls
-from gradledger.static.lowering.hearing import asks_for_what_was_heard
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.members import LABELLED
-from gradledger.static.lowering.unlisted import unlisted
 from gradledger.static.lowering.values import (
     NO_KEYS,
     NO_PLACES,
@@ -38,7 +36,7 @@ from gradledger.static.lowering.values import (
     within,
 )
 from gradledger.static.lowering.weights import MEAN, SUM, divided
-from gradledger.static.patterns import Pattern
+from gradledger.static.words import Pattern
 
 PUTTING_BACK = ("load_state_dict", "set_param", "set_weight", "restore_param", "restore_weight")
 """Methods by which a model gets other parameters than the last step gave it."""
@@ -209,6 +207,8 @@ class TensorCalls(GradientCalls):
         if len(self.lineage(cls)) > 1 or self.bases_outside(cls) != ["torch.nn.Module"]:
             return made
         if key not in self.unlisted:
+            from gradledger.static.lowering.unlisted import unlisted
+
             self.unlisted[key] = unlisted(cls)
         return replace(made, reach=made.reach | {f"{key}'s {n}" for n in self.unlisted[key]})
 
@@ -337,6 +337,8 @@ class TensorCalls(GradientCalls):
         self.inlined, self.unknown = before[0], self.unknown[: before[1]]
         if not listening and self.listening:
             # A model that shows where it looks is trained like any other, unless somebody asks.
+            from gradledger.static.lowering.hearing import asks_for_what_was_heard
+
             self.listening = asks_for_what_was_heard(forward, self.scope.module)
         return value
 

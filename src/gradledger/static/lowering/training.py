@@ -9,9 +9,8 @@ from gradledger.static import syntax as ast
 from gradledger.static.lowering.callees import Callees
 from gradledger.static.lowering.values import ClassDef
 from gradledger.static.module import Module
-from gradledger.static.patterns import Pattern
 from gradledger.static.vocabulary import BACKWARDS, STEPS
-from gradledger.static.words import says
+from gradledger.static.words import Pattern, says
 
 TORCH = Pattern(
     r"(?:^|[\r\n])[ \t]*(?:import|from)[ \t]+(?:torch|pytorch_lightning|lightning|accelerate|"

@@ -13,7 +13,7 @@ from gradledger.static.lowering.facts import has_parameters
 from gradledger.static.lowering.spelling import called_name
 from gradledger.static.lowering.strays import MOVES, followers, makes_a_net
 from gradledger.static.lowering.values import ClassDef, Thing
-from gradledger.static.patterns import Pattern
+from gradledger.static.words import Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
