@@ -7,11 +7,10 @@ rules it breaks), `book` (the run).
 
 from gradledger.ledger.findings import Breach, Certainty, Evidence, Finding, one_per_fault
 from gradledger.ledger.laws import Law
-from gradledger.ledger.outcomes import Judge, Outcomes
+from gradledger.ledger.outcomes import Judge, Outcomes, Tally
 from gradledger.ledger.page import Page
 from gradledger.ledger.places import Place
 from gradledger.ledger.posting import post
-from gradledger.ledger.tally import Tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

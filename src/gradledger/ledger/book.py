@@ -7,10 +7,9 @@ from collections.abc import Mapping
 
 from gradledger.ledger.events import Event
 from gradledger.ledger.findings import Breach, Finding, one_per_fault
-from gradledger.ledger.outcomes import Judge, Outcome, Outcomes, no_rules
+from gradledger.ledger.outcomes import NOTHING, Judge, Outcome, Outcomes, Tally, no_rules
 from gradledger.ledger.page import Page
 from gradledger.ledger.places import Place
-from gradledger.ledger.tally import NOTHING, Tally
 
 MOST = 10_000
 """Different things that may happen before the book begins to forget what came of them."""

@@ -14,10 +14,10 @@ from gradledger.static.interpreter import Interpreter, TooManyPaths
 from gradledger.static.lowering.binding import Binding
 from gradledger.static.lowering.blocks import events_in, holds
 from gradledger.static.lowering.effects import Deposits
-from gradledger.static.lowering.effort import TOO_MUCH, TooMuchCode
 from gradledger.static.lowering.following import Following
 from gradledger.static.lowering.root import THE_SCRIPT, Root
 from gradledger.static.lowering.roots import Roots
+from gradledger.static.lowering.scopes import TOO_MUCH, TooMuchCode
 from gradledger.static.lowering.settling import TooManyOwners
 from gradledger.static.lowering.training import (
     goes_round,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gradledger.static import syntax as ast
-from gradledger.static.answers import is_given
 from gradledger.static.lowering import rounds
 from gradledger.static.lowering.asking import UNNAMED, Ask, Condition, both, counts_rounds, negated
 from gradledger.static.lowering.spelling import last_name
@@ -24,6 +23,7 @@ from gradledger.static.lowering.values import (
     Thing,
 )
 from gradledger.static.lowering.windows import Windows
+from gradledger.static.paths import is_given
 from gradledger.static.words import Pattern
 
 LAST = Pattern(

@@ -20,10 +20,9 @@ from gradledger.static.lowering.effects import (
     Resumes,
     Spends,
 )
-from gradledger.static.lowering.effort import DEEPEST
 from gradledger.static.lowering.joining import join
 from gradledger.static.lowering.looking import Looking
-from gradledger.static.lowering.scopes import Scope
+from gradledger.static.lowering.scopes import DEEPEST, Scope
 from gradledger.static.lowering.spelling import is_static
 from gradledger.static.lowering.values import (
     NO_KEYS,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from gradledger.ledger.values import replace
 from gradledger.static import syntax as ast
 from gradledger.static.lowering.callees import Callees, length_of
-from gradledger.static.lowering.effort import DEEPEST
+from gradledger.static.lowering.scopes import DEEPEST
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Items, Known, Thing, within
 from gradledger.static.words import Pattern
 

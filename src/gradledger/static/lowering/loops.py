@@ -7,12 +7,11 @@ import re
 from gradledger.ledger.values import replace
 from gradledger.static import syntax as ast
 from gradledger.static.lowering.blocks import acts
-from gradledger.static.lowering.effort import LETTERS_IN_A_STEP
 from gradledger.static.lowering.expressions import cuts_each
 from gradledger.static.lowering.facts import ITERATION_WRAPPERS
 from gradledger.static.lowering.loop_shapes import is_range
 from gradledger.static.lowering.many_optimizers import ManyOptimizers
-from gradledger.static.lowering.scopes import LoopState
+from gradledger.static.lowering.scopes import LETTERS_IN_A_STEP, LoopState
 from gradledger.static.lowering.spelling import called_name
 from gradledger.static.lowering.values import (
     PLAIN,
