@@ -29,6 +29,8 @@ class Pattern:
     split: Callable[[str], list[str]]
     findall: Callable[[str], list[Any]]
     finditer: Callable[[str], Iterator[re.Match[str]]]
+    is_words: bool
+    """It matches its words, and nothing else: where one stands, there is nothing left to ask."""
 
     def __init__(self, text: str, flags: int = 0, *, words: tuple[str, ...] = ()) -> None:
         self.pattern = text
@@ -36,7 +38,10 @@ class Pattern:
         self.words = words
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(re.compile(self.pattern, self.flags), name)
+        if name == "is_words":
+            found = self.pattern == "|".join(map(re.escape, self.words)) and not self.flags
+        else:
+            found = getattr(re.compile(self.pattern, self.flags), name)
         setattr(self, name, found)  # the next one who asks comes here no more
         return found
 
@@ -75,7 +80,8 @@ class Words:
         return [line for line in sorted(having) if self._in_code(pattern, self._lines[line - 1])]
 
     def _in_code(self, pattern: Pattern, line: str) -> bool:
-        return pattern.search(line) is not None and not line.lstrip().startswith("#")
+        said = pattern.is_words or pattern.search(line)
+        return bool(said) and not line.lstrip().startswith("#")
 
     def _lines_having(self, word: str) -> list[int]:
         known = self._having.get(word)
@@ -136,7 +142,9 @@ def says(text: str, pattern: Pattern) -> bool:
         for at in _places(text, word):
             end = text.find("\n", at)
             line = text[text.rfind("\n", 0, at) + 1 : end if end >= 0 else None]
-            if not line.lstrip().startswith((">>>", "...", "#")) and pattern.search(line):
+            if line.lstrip().startswith((">>>", "...", "#")):
+                continue
+            if pattern.is_words or pattern.search(line):
                 return True
     return False
 

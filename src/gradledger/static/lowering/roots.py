@@ -17,7 +17,8 @@ from gradledger.static.vocabulary import BACKWARDS, DEPOSITS, DOES
 from gradledger.static.words import Pattern
 
 MAKES = Pattern(
-    r"ptim|\.fit\(|DataLoader\(|randn?\(", words=("ptim", ".fit(", "DataLoader(", "rand")
+    r"ptim|\.fit\(|DataLoader\(|rand\(|randn\(",
+    words=("ptim", ".fit(", "DataLoader(", "rand(", "randn("),
 )
 """Words of code that makes what deposits or spends, or data of which the size is known."""
 

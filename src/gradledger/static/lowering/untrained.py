@@ -20,10 +20,7 @@ if TYPE_CHECKING:
     from gradledger.static.lowering.frameworks import Frameworks
     from gradledger.static.module import Module
 
-OTHER_WAYS = Pattern(
-    r"requires_grad|[gs]etattr|__dict__|\bvars\(|\.apply\(|\.modules\(|freeze",
-    words=("requires_grad", "etattr", "__dict__", "vars(", ".apply(", ".modules(", "freeze"),
-)
+OTHER_WAYS = Pattern(r"requires_grad|[gs]etattr|__dict__|\bvars\(|\.apply\(|\.modules\(|freeze")
 """Words of code that may freeze a net, or find it by another way than by its name."""
 
 HAS_NO_GRADIENTS = Pattern(r"no_grad|inference_mode|detach|\.data\b|\.item\(|Parameter\(")
