@@ -12,7 +12,7 @@ from benchmarks.results import Ratios, Results, versions
 from gradledger.ledger import Book, Place
 from gradledger.ledger.events import Backward, Batch, Clear, Declare, Event, Own, Step, Weight
 from gradledger.ledger.values import Value, replace
-from gradledger.rules import CATALOGUE, judge
+from gradledger.rules import judge, stops
 from gradledger.static import Branch, Do, Interpreter, Loop, Program, Sequence
 
 ITERATIONS = 300
@@ -79,7 +79,6 @@ def interpreter(rounds: int) -> Ratios:
     amp = Loop(
         Sequence((Branch(clear, nothing, "amp"), backward, step, Branch(nothing, clear, "amp")))
     )
-    stops = {rule.code for rule in CATALOGUE if rule.stops}
 
     def follow(program: Program) -> None:
         Interpreter(judge, stops=stops).run(Sequence((own, Loop(program))))

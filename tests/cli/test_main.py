@@ -140,6 +140,41 @@ def test_a_check_without_options_loads_no_parser(tmp_path: Path) -> None:
     assert "argparse" not in done.stderr
 
 
+SMALL = """\
+import torch
+
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in data:
+    loss = torch.nn.functional.mse_loss(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+LOADED = """\
+import sys
+from gradledger.cli import main
+
+assert main(["check", "small.py"]) == 0
+print(*sys.modules)
+"""
+
+
+def test_a_check_of_a_small_file_loads_little(tmp_path: Path) -> None:
+    (tmp_path / "small.py").write_text(SMALL)
+    argv = [sys.executable, "-c", LOADED]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert not loaded & {"argparse", "ast", "dataclasses", "inspect", "json", "pathlib", "typing"}
+    assert not loaded & {f"gradledger.{name}" for name in ("ledger.book", "static.fixing.fixing")}
+    ours = {name for name in loaded if name.startswith("gradledger.")}
+    rules = {name[17:22] for name in ours if name.startswith("gradledger.rules.gl")}
+    assert {"gl101", "gl201"} <= rules
+    assert not rules & {"gl401", "gl501", "gl503", "gl606", "gl803", "gl901"}, "nothing asks these"
+    assert len(ours) <= 130, "each file takes its time: see what has to be loaded for a plain loop"
+
+
 def test_a_check_that_ends_at_once_has_said_all_and_keeps_its_status(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("def\n")
     argv = [sys.executable, "-m", "gradledger", "check", "broken.py"]

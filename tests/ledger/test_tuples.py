@@ -48,3 +48,18 @@ def test_it_can_be_pickled() -> None:
 def test_it_takes_each_field_once() -> None:
     with pytest.raises(TypeError, match="first"):
         Ours()  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="second"):
+        Ours(1, "2", second="2")  # type: ignore[misc]
+    with pytest.raises(TypeError, match="third"):
+        Ours(1, third="3")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="too many"):
+        Ours(1, "2", "3")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="third"):
+        Ours(1)._replace(third="3")  # type: ignore[call-arg]
+
+
+def test_it_has_no_room_for_more() -> None:
+    with pytest.raises(AttributeError):
+        Ours(1).third = "3"  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError):
+        Ours(1).first = 2  # type: ignore[misc]

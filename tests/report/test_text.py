@@ -7,7 +7,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from gradledger.ledger import Evidence, Finding, Place
-from gradledger.ledger.tally import Tally
+from gradledger.ledger.outcomes import Tally
 from gradledger.ledger.values import replace
 from gradledger.ledger.verdict import Verdict
 from gradledger.report import render

@@ -11,7 +11,8 @@ import gradledger.rules
 from gradledger.errors import UnknownRuleError
 from gradledger.ledger import Law
 from gradledger.ledger.events import Event
-from gradledger.rules import CATALOGUE, YIELDS_TO, Rule, find
+from gradledger.rules import CATALOGUE, YIELDS_TO, Rule, find, stops
+from gradledger.rules.catalogue import EVENTS, NOT_IN_SOURCE
 
 PROMISED = """
 GL101 spent-gradient-reused          error   S R
@@ -91,8 +92,15 @@ def test_its_texts_have_the_form_that_messages_need(rule: Rule) -> None:
 
 @each_rule
 def test_it_is_asked_only_about_events_that_it_names(rule: Rule) -> None:
-    assert rule.on
-    assert all(issubclass(kind, Event) for kind in rule.on)
+    events = EVENTS[rule.broken.__module__.rpartition(".")[2]]
+    assert events
+    assert all(issubclass(kind, Event) for kind in events)
+
+
+def test_a_check_asks_the_rules_that_it_can_see_broken() -> None:
+    assert {r.code for r in CATALOGUE if not r.seen_by.by_check} == NOT_IN_SOURCE
+    assert not any(NOT_IN_SOURCE & causes for causes in YIELDS_TO.values())
+    assert not any(stops(code) for code in NOT_IN_SOURCE)
 
 
 def test_yielding_leads_to_rules_that_exist_and_never_in_a_circle() -> None:

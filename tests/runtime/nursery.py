@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from gradledger.ledger.tally import NOTHING, Tally
+from gradledger.ledger.outcomes import NOTHING, Tally
 
 PATIENCE = 240
 """Seconds that a program may take: far more than any does, and less than for ever."""

@@ -17,7 +17,7 @@ import gradledger
 from gradledger.cli import main
 from gradledger.cli.run import FORMATS
 from gradledger.ledger.findings import Finding
-from gradledger.ledger.tally import Tally
+from gradledger.ledger.outcomes import Tally
 from gradledger.rules import CATALOGUE, Rule
 from gradledger.runtime.ranks import PATIENCE
 from gradledger.runtime.sampling import FIRST

@@ -6,21 +6,19 @@ from hypothesis import given, reject, settings
 
 from gradledger.ledger import Place
 from gradledger.ledger.events import BY_HAND, Step
-from gradledger.rules import CATALOGUE, judge
+from gradledger.rules import judge, stops
 from gradledger.static import Do, Interpreter, Program, Sequence, TooManyPaths
 from gradledger.static.checking import OF_ONE_OWNER, ONE_BY_ONE, TOO_MANY
 from gradledger.static.lowering.alone import alone, owners
 from tests.static.programs import check, shown
 from tests.strategies import OPENING, OWNED, programs
 
-STOPS = frozenset(rule.code for rule in CATALOGUE if rule.stops)
-
 Faults = dict[tuple[str, Place], str]
 
 
 def faults(program: Program) -> Faults:
     """What is broken where, and how surely."""
-    interpreter = Interpreter(judge, stops=STOPS, most_visits=6000)
+    interpreter = Interpreter(judge, stops=stops, most_visits=6000)
     try:
         interpreter.run(program)
     except TooManyPaths:

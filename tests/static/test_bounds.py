@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gradledger.static import checking
-from gradledger.static.lowering.effort import MOST_WORK, TOO_MUCH
 from gradledger.static.lowering.following import MOST_WORK_IN_A_FILE
+from gradledger.static.lowering.scopes import MOST_WORK, TOO_MUCH
 from gradledger.static.lowering.state import State
 from tests.static.programs import ONE_NET, check
 

@@ -7,10 +7,10 @@ from hypothesis import given, reject, settings
 from gradledger.ledger import Place
 from gradledger.ledger.events import Batch
 from gradledger.ledger.values import replace
-from gradledger.rules import CATALOGUE, judge
+from gradledger.rules import judge, stops
 from gradledger.static.interpreter import Interpreter, TooManyPaths
 from gradledger.static.lowering.blocks import conditions_in
-from gradledger.static.lowering.forgetting import independent
+from gradledger.static.lowering.dependence import independent
 from gradledger.static.program import (
     NOTHING,
     Branch,
@@ -24,7 +24,6 @@ from gradledger.static.program import (
 )
 from tests.strategies import OPENING, programs
 
-STOPS = frozenset(rule.code for rule in CATALOGUE if rule.stops)
 EVENT = Do(Batch(Place("train.py", 1)))
 
 
@@ -91,7 +90,7 @@ def test_what_is_found_is_the_same_with_and_without_names(program: Program) -> N
     program = anew(seq(*map(Do, OPENING), program))
     found = []
     for same in (program, independent(program)):
-        interpreter = Interpreter(judge, stops=STOPS, most_visits=6000)
+        interpreter = Interpreter(judge, stops=stops, most_visits=6000)
         try:
             interpreter.run(same)
         except TooManyPaths:

@@ -23,7 +23,7 @@ from gradledger.ledger.events import (
     Step,
     Weight,
 )
-from gradledger.rules import CATALOGUE, YIELDS_TO, judge
+from gradledger.rules import YIELDS_TO, judge, stops
 from gradledger.static import (
     Branch,
     Call,
@@ -42,8 +42,6 @@ from gradledger.static.paths import Paths
 from gradledger.static.verdicts import Visit
 from tests.static.concrete import Run
 from tests.strategies import OPENING, programs
-
-STOPS = frozenset(rule.code for rule in CATALOGUE if rule.stops)
 
 
 def position(visit: Visit) -> tuple[str | int, ...]:
@@ -75,7 +73,7 @@ def compare(program: Program, seeds: list[int], interpreter: Interpreter) -> Non
                 expected = verdicts.get(visit, {})
                 assert observed <= expected.keys()
                 assert {f for f, sure in expected.items() if sure == "certain"} <= observed
-            if any(rule in STOPS for rule, _ in observed):
+            if any(stops(rule) for rule, _ in observed):
                 break
 
 
@@ -84,7 +82,7 @@ def compare(program: Program, seeds: list[int], interpreter: Interpreter) -> Non
 def test_what_happens_is_possible_and_what_is_certain_happens(
     program: Program, seeds: list[int]
 ) -> None:
-    compare(program, seeds, Interpreter(judge, stops=STOPS, most_visits=6000))
+    compare(program, seeds, Interpreter(judge, stops=stops, most_visits=6000))
 
 
 class OneRoundOnly(Interpreter):
@@ -113,7 +111,7 @@ def test_a_broken_interpreter_is_noticed(broken: type[Interpreter]) -> None:
         phases=[Phase.generate],
     )
     def comparison(program: Program, seeds: list[int]) -> None:
-        compare(program, seeds, broken(judge, stops=STOPS, most_visits=6000))
+        compare(program, seeds, broken(judge, stops=stops, most_visits=6000))
 
     with pytest.raises(AssertionError):
         comparison()
@@ -135,7 +133,7 @@ STEP = Do(Step(at(5), "opt"))
 
 
 def verdict(*parts: Program) -> dict[str, str]:
-    interpreter = Interpreter(judge, stops=STOPS)
+    interpreter = Interpreter(judge, stops=stops)
     interpreter.run(Sequence((OWN, *parts)))
     return {f.rule: f.certainty for f in interpreter.findings(YIELDS_TO)}
 
@@ -151,7 +149,7 @@ def test_a_schedule_that_is_early_on_some_ways_to_its_line_and_on_others_never_i
     spends = Sequence((BACKWARD, STEP, CLEAR))
     early = Sequence((Branch(spends, Sequence(())), moves))
     program = Sequence((OWN, Branch(early, Sequence((spends, moves)))))
-    interpreter = Interpreter(judge, stops=STOPS)
+    interpreter = Interpreter(judge, stops=stops)
     interpreter.run(program)
     found = {f.rule: f.certainty for f in interpreter.findings(YIELDS_TO, options={"amp"})}
     assert found == {"GL503": "possible"}
@@ -268,7 +266,7 @@ def test_an_option_that_breaks_a_law_is_certain_for_those_who_choose_it() -> Non
     loop = Loop(
         Branch(Sequence((BACKWARD, STEP)), Sequence((CLEAR, BACKWARD, STEP)), condition="amp")
     )
-    interpreter = Interpreter(judge, stops=STOPS)
+    interpreter = Interpreter(judge, stops=stops)
     interpreter.run(Sequence((OWN, loop)))
     found = interpreter.findings(YIELDS_TO, options={"amp"})
     assert [(f.rule, f.certainty) for f in found] == [("GL101", "certain")]

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gradledger.static
-from gradledger.static.patterns import Pattern
-from gradledger.static.words import Words, lines_of, says
+from gradledger.static.words import Pattern, Words, lines_of, says
 
 
 def _with_words() -> dict[str, Pattern]:

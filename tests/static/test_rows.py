@@ -4,9 +4,8 @@ import json
 import marshal
 
 from gradledger.ledger import Evidence, Finding, Place
-from gradledger.static.checked import Checked, Unknown
+from gradledger.static.checked import IRRELEVANT, Checked, Result, Unknown
 from gradledger.static.reading.sources import Trouble
-from gradledger.static.running.results import IRRELEVANT, Result
 from gradledger.static.running.rows import result, row
 
 FULL = Result(

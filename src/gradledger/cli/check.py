@@ -218,8 +218,7 @@ def _write_baseline(settings: Settings, outcome: Outcome) -> None:
 
 
 def _tell(text: str) -> None:
-    from gradledger.report.printing import put
-    from gradledger.report.visible import visible
+    from gradledger.report.visible import put, visible
 
     if sys.stderr is not None:
         put(visible(text), sys.stderr)

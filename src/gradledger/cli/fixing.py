@@ -55,8 +55,7 @@ def differs(settings: Settings, outcome: Outcome) -> bool:
         except OSError as error:
             raise OutputError(f"{settings.output} can't be written: {error.strerror}.") from None
     elif sys.stdout is not None and sys.stdout.isatty():
-        from gradledger.report.printing import put
-        from gradledger.report.visible import visible
+        from gradledger.report.visible import put, visible
 
         for line in patch:
             put(visible(line.decode("utf-8", "replace").rstrip("\r\n")), sys.stdout)

@@ -53,7 +53,7 @@ def compared(
             import json
 
             from gradledger.report.comparison import document
-            from gradledger.report.printing import put
+            from gradledger.report.visible import put
 
             put(json.dumps(document(comparison), indent=2), stream)
         else:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from gradledger.ledger.events import Event
-from gradledger.ledger.findings import Breach, Finding
-from gradledger.ledger.outcomes import Judge, Outcome, Outcomes, no_rules
+from gradledger.ledger.findings import Breach, Finding, one_per_fault
+from gradledger.ledger.outcomes import NOTHING, Judge, Outcome, Outcomes, Tally, no_rules
 from gradledger.ledger.page import Page
 from gradledger.ledger.places import Place
-from gradledger.ledger.tally import NOTHING, Tally
 
 MOST = 10_000
 """Different things that may happen before the book begins to forget what came of them."""
@@ -119,22 +118,3 @@ class Book:
             )
         self._findings[rule, breach.at] = finding
         return finding
-
-
-def one_per_fault(
-    findings: Iterable[Finding], yields_to: Mapping[str, frozenset[str]]
-) -> tuple[Finding, ...]:
-    """Leave out each finding whose rule yields to that of another one at a common place.
-
-    Nothing certain gives way to what is only possible.
-    """
-    kept = tuple(findings)
-
-    def explained_by(finding: Finding, cause: Finding) -> bool:
-        return (
-            cause.rule in yields_to.get(finding.rule, ())
-            and bool(finding.places & cause.places)
-            and (cause.certainty != "possible" or finding.certainty == "possible")
-        )
-
-    return tuple(f for f in kept if not any(explained_by(f, cause) for cause in kept))

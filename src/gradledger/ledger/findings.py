@@ -8,6 +8,7 @@ from gradledger.ledger.values import Value, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from typing import Literal
 
     Certainty = Literal["observed", "certain", "possible"]
@@ -61,3 +62,22 @@ class Finding(Value):
     def places(self) -> frozenset[Place]:
         """All the places it points at."""
         return frozenset({self.at, *(e.at for e in self.evidence if e.at is not None)})
+
+
+def one_per_fault(
+    findings: Iterable[Finding], yields_to: Mapping[str, frozenset[str]]
+) -> tuple[Finding, ...]:
+    """Leave out each finding whose rule yields to that of another one at a common place.
+
+    Nothing certain gives way to what is only possible.
+    """
+    kept = tuple(findings)
+
+    def explained_by(finding: Finding, cause: Finding) -> bool:
+        return (
+            cause.rule in yields_to.get(finding.rule, ())
+            and bool(finding.places & cause.places)
+            and (cause.certainty != "possible" or finding.certainty == "possible")
+        )
+
+    return tuple(f for f in kept if not any(explained_by(f, cause) for cause in kept))

@@ -8,12 +8,79 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from gradledger.ledger.events import Event
+from gradledger.ledger.cells import Cell
+from gradledger.ledger.events import Backward, Clear, Edit, Event, Gone, Skipped, Step
 from gradledger.ledger.findings import Breach
 from gradledger.ledger.page import Page
 from gradledger.ledger.posting import post
-from gradledger.ledger.tally import NOTHING, Tally, entries_of
 from gradledger.ledger.tuples import NamedTuple
+
+
+class Tally(NamedTuple):
+    """Every entry is spent at last, or lost, or wasted, or still there."""
+
+    steps: int = 0
+    skipped_steps: int = 0
+    backwards: int = 0
+    entries: int = 0
+    spent: int = 0
+    """Entries spent for the first time."""
+    respent: int = 0
+    """Entries spent again, each time counted."""
+    lost: int = 0
+    """Entries that ended although nobody had spent or read any part of their backward."""
+    wasted: int = 0
+    """Entries that ended unspent, while their backward was of use elsewhere."""
+
+    def plus(self, other: Tally) -> Tally:
+        """The sum, field by field."""
+        return Tally(*map(int.__add__, self, other))
+
+
+NOTHING = Tally()
+
+
+def entries_of(event: Event, page: Page) -> Tally:
+    """What this event adds to the counts, on the page before it."""
+    match event:
+        case Backward():
+            return Tally(backwards=1, entries=len(event.cells))
+        case Step():
+            spent = sum(_count(names, cell, fresh=True) for names, cell in page.spent_by(event))
+            again = sum(_count(names, cell, fresh=False) for names, cell in page.spent_by(event))
+            return Tally(steps=1, spent=spent, respent=again)
+        case Skipped():
+            return Tally(skipped_steps=1)
+        case Clear() | Gone():
+            return _ended(event, page)
+        case Edit(kind="assign"):
+            return _ended(event, page)._replace(entries=len(event.cells))
+        case Edit():
+            among = page.among(event.cells)
+            return Tally(entries=sum(_made_by(event, names, cell) for names, cell in among))
+        case _:
+            return NOTHING
+
+
+def _made_by(edit: Edit, names: frozenset[str], cell: Cell) -> int:
+    """What is written over zeros is a deposit, and so are spent gradients that are worked on."""
+    if edit.kind == "change" and cell.is_zeros:
+        return len(names)
+    return 0 if cell.fresh else _count(names, cell, fresh=False)
+
+
+def _ended(event: Clear | Edit | Gone, page: Page) -> Tally:
+    lost = wasted = 0
+    for names, cell in page.among(event.cells):
+        used = sum(h.count for h in cell.fresh if h.spent_by or h.read)
+        wasted += used * len(names)
+        lost += _count(names, cell, fresh=True) - used * len(names)
+    return Tally(lost=lost, wasted=wasted)
+
+
+def _count(names: frozenset[str], cell: Cell, *, fresh: bool) -> int:
+    return len(names) * sum(h.count for h in cell.holdings if h.fresh == fresh)
+
 
 Judge = Callable[[Page, Event], Iterable[tuple[str, Breach]]]
 """Asks every rule about an event that is about to happen; answers with rule code and breach."""

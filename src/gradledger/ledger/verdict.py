@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gradledger.ledger.findings import Finding
+from gradledger.ledger.outcomes import NOTHING, Tally
 from gradledger.ledger.places import Place
-from gradledger.ledger.tally import NOTHING, Tally
 from gradledger.ledger.tuples import NamedTuple
 
 

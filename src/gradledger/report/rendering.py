@@ -55,7 +55,7 @@ def render(
             )
         )
         return
-    from gradledger.report.printing import put
+    from gradledger.report.visible import put
 
     if format == "github":
         from gradledger.report import github

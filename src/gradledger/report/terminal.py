@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from gradledger.report.printing import put
-from gradledger.report.visible import columns, visible
+from gradledger.report.visible import columns, put, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

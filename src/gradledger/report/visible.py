@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import re
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
+
 TAB = 4
 
 # Compiled when first needed: most text is harmless, and this one takes its time.
@@ -54,3 +58,10 @@ def cut(text: str, most: int) -> str:
     while columns(kept) > most - 1:
         kept = kept[:-1]
     return kept.rstrip() + "…"
+
+
+def put(text: str, stream: TextIO) -> None:
+    """Prints a line. A letter that the stream's encoding lacks becomes a question mark."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    # Not `stream.reconfigure`: it may be the standard output of a script that is being audited.
+    print(text.encode(encoding, "replace").decode(encoding), file=stream)

@@ -51,6 +51,5 @@ RULE = Rule(
         "the loss falls at first, then oscillates or diverges; a smaller learning rate seems to "
         "help"
     ),
-    on=(Step,),
     broken=broken,
 )

@@ -60,6 +60,5 @@ RULE = Rule(
     symptom=(
         "adversarial training that stalls or collapses, and depends oddly on the order of the lines"
     ),
-    on=(Step,),
     broken=broken,
 )

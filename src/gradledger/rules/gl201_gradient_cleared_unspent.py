@@ -65,6 +65,5 @@ RULE = Rule(
     symptom=(
         "the loss does not move, or accumulation over N batches learns no better than one batch"
     ),
-    on=(Clear,),
     broken=broken,
 )

@@ -40,7 +40,6 @@ RULE = Rule(
     ),
     fix="call loss.backward() between zero_grad() and step(), or leave this step out",
     symptom="the loss stays exactly the same, or the first update is missing",
-    on=(Step,),
     broken=broken,
     yields_to=("GL201", "GL603"),
 )

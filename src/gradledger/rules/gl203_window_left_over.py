@@ -84,7 +84,6 @@ RULE = Rule(
         "a bump in the loss at the start of each epoch, or results that depend on the dataset's "
         "size"
     ),
-    on=(EpochEnd, RunEnd, Gone, Clear, Step),
     broken=broken,
     show_possible=True,
 )

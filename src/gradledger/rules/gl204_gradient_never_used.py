@@ -62,6 +62,5 @@ RULE = Rule(
         "in it"
     ),
     symptom="training is slower than the model's size explains",
-    on=(Clear,),
     broken=broken,
 )

@@ -54,6 +54,5 @@ RULE = Rule(
     symptom=(
         "accumulation trains worse than a small batch, or diverges; the loss jumps when N is raised"
     ),
-    on=(Step,),
     broken=broken,
 )

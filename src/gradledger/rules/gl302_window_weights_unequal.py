@@ -77,7 +77,6 @@ RULE = Rule(
     symptom=(
         "accumulation and the big batch give different results, most of all with variable lengths"
     ),
-    on=(Step,),
     broken=broken,
     yields_to=("GL902",),
 )

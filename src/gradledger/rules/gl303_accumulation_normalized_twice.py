@@ -40,6 +40,5 @@ RULE = Rule(
     ),
     fix="leave the division to the framework",
     symptom="accumulation learns N times slower than it should",
-    on=(Backward,),
     broken=broken,
 )

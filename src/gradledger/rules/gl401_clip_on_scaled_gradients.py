@@ -45,7 +45,6 @@ RULE = Rule(
         "gradient norms in the tens of thousands, or training that barely moves with mixed "
         "precision on"
     ),
-    on=(Clip,),
     broken=broken,
     yields_to=("GL402",),
 )

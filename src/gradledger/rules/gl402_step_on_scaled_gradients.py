@@ -41,6 +41,5 @@ RULE = Rule(
     symptom=(
         "the loss becomes NaN or huge after the first step, or mixed precision trains differently"
     ),
-    on=(Step,),
     broken=broken,
 )

@@ -41,7 +41,6 @@ RULE = Rule(
     ),
     fix="call scaler.update() once per iteration, after the last scaler.step()",
     symptom="RuntimeError: step() has already been called since the last update()",
-    on=(Step, Skipped, Unscale),
     broken=broken,
     stops=True,
 )

@@ -71,7 +71,6 @@ RULE = Rule(
     ),
     fix=("scale every loss of the window, and unscale and update once, after its last backward"),
     symptom="a regulariser or an auxiliary loss without effect under mixed precision",
-    on=(Step, Unscale),
     broken=broken,
     yields_to=("GL402",),
 )

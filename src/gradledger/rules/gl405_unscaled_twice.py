@@ -40,7 +40,6 @@ RULE = Rule(
     symptom=(
         "RuntimeError: unscale_() has already been called on this optimizer since the last update()"
     ),
-    on=(Unscale,),
     broken=broken,
     stops=True,
 )

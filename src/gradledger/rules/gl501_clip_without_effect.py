@@ -42,7 +42,6 @@ RULE = Rule(
     ),
     fix="move the clip between the last backward() and step()",
     symptom="loss spikes or NaN although clipping is on; changing max_norm changes nothing",
-    on=(Clip,),
     broken=broken,
     yields_to=("GL201",),
 )

@@ -41,6 +41,5 @@ RULE = Rule(
     ),
     fix="clip once per window, right before the step",
     symptom="accumulation with clipping trains worse than the big batch with clipping",
-    on=(Clip,),
     broken=broken,
 )

@@ -35,7 +35,6 @@ RULE = Rule(
     ),
     fix="call scheduler.step() after optimizer.step()",
     symptom="torch warns: Detected call of `lr_scheduler.step()` before `optimizer.step()`",
-    on=(Schedule,),
     broken=broken,
     yields_to=("GL504",),
 )

@@ -43,6 +43,5 @@ RULE = Rule(
     ),
     fix="step the scheduler where the optimizer steps, and only if it really did",
     symptom="the learning rate reaches its end long before the training does",
-    on=(Schedule,),
     broken=broken,
 )

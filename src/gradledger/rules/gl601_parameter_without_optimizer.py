@@ -56,6 +56,5 @@ RULE = Rule(
         "a part of the model stays at its random start, and the loss levels off too high; or "
         "training is slower than the model's size explains"
     ),
-    on=(Step,),
     broken=broken,
 )

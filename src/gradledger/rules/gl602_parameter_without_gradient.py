@@ -42,6 +42,5 @@ RULE = Rule(
     why=("That part of the model is never trained, and whoever built it believes that it is."),
     fix="use the parameter in the loss, or take it out of the model",
     symptom=("a module that seems to have no effect; under DDP, an error about unused parameters"),
-    on=(RunEnd, Gone),
     broken=broken,
 )

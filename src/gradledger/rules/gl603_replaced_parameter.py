@@ -46,6 +46,5 @@ RULE = Rule(
         "parameters"
     ),
     symptom="fine-tuning that does not learn; the new layer's weights never change",
-    on=(Step,),
     broken=broken,
 )

@@ -48,6 +48,5 @@ RULE = Rule(
     ),
     fix=("clear to None (the default of zero_grad), and clear a parameter when you freeze it"),
     symptom="a task gets worse while another one is trained; frozen layers change",
-    on=(Step,),
     broken=broken,
 )

@@ -43,6 +43,5 @@ RULE = Rule(
     ),
     fix=("give each parameter to one optimizer; use param groups for different learning rates"),
     symptom="some layers learn or shrink faster than their learning rate explains",
-    on=(Step,),
     broken=broken,
 )

@@ -40,7 +40,6 @@ RULE = Rule(
     ),
     fix="read gradients between backward() and zero_grad(), and check for None",
     symptom=("AttributeError: 'NoneType' object has no attribute 'norm' (or 'data', 'zero_', …)"),
-    on=(Read,),
     broken=broken,
     stops=True,
 )

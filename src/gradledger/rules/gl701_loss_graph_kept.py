@@ -38,7 +38,6 @@ RULE = Rule(
         "keep the number: total += loss.item(), or loss.detach() to avoid the wait for the device"
     ),
     symptom="out of memory after some hundred iterations; memory that grows steadily",
-    on=(Keep,),
     broken=broken,
     yields_to=("GL702",),
 )

@@ -40,6 +40,5 @@ RULE = Rule(
         "RuntimeError: Trying to backward through the graph a second time; or each iteration "
         "slower than the last"
     ),
-    on=(Backward,),
     broken=broken,
 )

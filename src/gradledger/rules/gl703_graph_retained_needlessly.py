@@ -38,7 +38,6 @@ RULE = Rule(
     why=("Activations stay in memory until the graph goes, and the flag hides real mistakes."),
     fix="leave retain_graph out",
     symptom="more memory than the model needs",
-    on=(Backward, RunEnd),
     broken=broken,
     yields_to=("GL702",),
 )

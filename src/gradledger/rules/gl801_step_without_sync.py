@@ -40,6 +40,5 @@ RULE = Rule(
     symptom=(
         "the loss differs more and more between ranks; evaluation depends on which rank does it"
     ),
-    on=(Step,),
     broken=broken,
 )

@@ -37,6 +37,5 @@ RULE = Rule(
     ),
     fix="run all micro-batches but the last under model.no_sync(), forward and backward",
     symptom="accumulation does not make training on many ranks any faster",
-    on=(Sync,),
     broken=broken,
 )

@@ -38,7 +38,6 @@ RULE = Rule(
         "equal on all ranks"
     ),
     symptom=("evaluation differs between ranks; resuming from a checkpoint makes the loss jump"),
-    on=(Compare,),
     broken=broken,
     yields_to=("GL801",),
 )

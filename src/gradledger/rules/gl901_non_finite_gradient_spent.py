@@ -40,6 +40,5 @@ RULE = Rule(
         "loss that made it so"
     ),
     symptom="the loss is NaN from one iteration on and never comes back",
-    on=(Step,),
     broken=broken,
 )

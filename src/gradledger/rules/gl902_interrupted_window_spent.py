@@ -68,7 +68,6 @@ RULE = Rule(
     ),
     fix="clear the gradients in the except branch, and start the window again",
     symptom="rare jumps of the loss after a warning about a bad batch or out of memory",
-    on=(Step,),
     broken=broken,
     show_possible=True,
 )

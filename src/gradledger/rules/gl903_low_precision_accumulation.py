@@ -45,6 +45,5 @@ RULE = Rule(
     ),
     fix="accumulate in fp32: keep the parameters in fp32 under autocast",
     symptom="a longer window does not help any more",
-    on=(Step,),
     broken=broken,
 )

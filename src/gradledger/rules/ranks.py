@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from gradledger.ledger.book import one_per_fault
 from gradledger.ledger.events import Compare
-from gradledger.ledger.findings import Evidence, Finding
+from gradledger.ledger.findings import Evidence, Finding, one_per_fault
 from gradledger.ledger.page import Page
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace

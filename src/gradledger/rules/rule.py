@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gradledger.ledger import Breach, Law, Page
-    from gradledger.ledger.events import Event
 
     Predicate = Callable[[Page, Any], Iterable[Breach]]
     """Given the page before an event and the event, every way in which it breaks the rule."""
@@ -63,9 +62,8 @@ class Rule(Value):
     """The cure, as an order: starts lower case, no full stop."""
     symptom: str
     """What a person sees who does not know the cause."""
-    on: tuple[type[Event], ...]
-    """The events that can break it."""
     broken: Predicate
+    """It is asked at the events that stand in its line of the catalogue."""
     yields_to: tuple[str, ...] = ()
     """Rules that name the cause, where this one at the same place is only its symptom."""
     stops: bool = False

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
-from gradledger.rules.catalogue import CATALOGUE, find
+from gradledger.rules.catalogue import CODES, coded, find
 from gradledger.rules.rule import Rule
 
 
 def choose(word: str) -> Sequence[Rule]:
     """The rules that a word means: one, or all whose code starts so."""
-    digits = re.fullmatch(r"(?:gl)?(\d{1,3})", word.strip(), re.IGNORECASE)
-    start = f"GL{digits[1]}" if digits else ""
-    return [rule for rule in CATALOGUE if start and rule.code.startswith(start)] or [find(word)]
+    digits = word.strip().lower().removeprefix("gl")
+    start = f"GL{digits}" if digits.isdecimal() else ""
+    return [coded(code) for code in CODES if start and code.startswith(start)] or [find(word)]
 
 
 def codes(*, select: Iterable[str] = (), ignore: Iterable[str] = ()) -> frozenset[str]:
@@ -22,7 +21,7 @@ def codes(*, select: Iterable[str] = (), ignore: Iterable[str] = ()) -> frozense
     Each text is a list with commas: `GL1,window-left-over`. Raises UnknownRuleError for a word
     that means no rule.
     """
-    selected = _codes(select) or {rule.code for rule in CATALOGUE}
+    selected = _codes(select) or {*CODES}
     return frozenset(selected - _codes(ignore))
 
 

@@ -15,8 +15,8 @@ from gradledger.ledger.book import Book
 from gradledger.ledger.events import Declare, Event, Read, RunEnd, Traits
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.naming import spelled
+from gradledger.ledger.outcomes import Tally
 from gradledger.ledger.places import Place
-from gradledger.ledger.tally import Tally
 from gradledger.ledger.verdict import Verdict
 from gradledger.recording import Recorder
 from gradledger.rules import YIELDS_TO, Severity, find, judge

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gradledger.ledger.findings import Evidence, Finding
+from gradledger.ledger.outcomes import Tally
 from gradledger.ledger.places import Place
-from gradledger.ledger.tally import Tally
 from gradledger.ledger.verdict import Verdict
 from gradledger.rules.ranks import Testimony
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.tuples import NamedTuple
 from gradledger.ledger.values import Value
+from gradledger.static.reading.sources import Trouble
 
 
 class Unknown(NamedTuple):
@@ -26,3 +27,18 @@ class Checked(Value):
     """Functions and scripts with gradients in them that were followed from beginning to end."""
     training: tuple[str, ...] = ()
     """The names at its top level behind which gradients are deposited and spent: others call it."""
+
+
+class Result(NamedTuple):
+    """What came of one file, with places as people see them (`nb.ipynb:cell 3`)."""
+
+    checked: Checked = Checked()
+    troubles: tuple[Trouble, ...] = ()
+    """Why the file, or cells of it, could not be checked. What could be is in `checked`."""
+    relevant: bool = True
+    """False: a look at its bytes said that there are no gradients in it; nothing to follow."""
+    calls: bool = False
+    """It says nothing of gradients, and was followed for what it calls in other files."""
+
+
+IRRELEVANT = Result(relevant=False)

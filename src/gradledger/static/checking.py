@@ -8,16 +8,17 @@ from itertools import islice
 from gradledger.ledger.events import Own
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.values import replace
-from gradledger.rules import CATALOGUE, YIELDS_TO, find, judge
+from gradledger.rules import catalogue
+from gradledger.rules.catalogue import find, judge_source, stops
 from gradledger.static.checked import Checked, Unknown
 from gradledger.static.interpreter import Interpreter, TooManyPaths
 from gradledger.static.lowering.binding import Binding
 from gradledger.static.lowering.blocks import events_in, holds
 from gradledger.static.lowering.effects import Deposits
-from gradledger.static.lowering.effort import TOO_MUCH, TooMuchCode
 from gradledger.static.lowering.following import Following
 from gradledger.static.lowering.root import THE_SCRIPT, Root
 from gradledger.static.lowering.roots import Roots
+from gradledger.static.lowering.scopes import TOO_MUCH, TooMuchCode
 from gradledger.static.lowering.settling import TooManyOwners
 from gradledger.static.lowering.training import (
     goes_round,
@@ -30,9 +31,6 @@ from gradledger.static.project import Project
 from gradledger.static.reading.sources import Source, Trouble
 from gradledger.static.vocabulary import DEPOSITS, STEPS
 from gradledger.static.words import says
-
-STOPS = frozenset(rule.code for rule in CATALOGUE if rule.stops)
-SEEN = frozenset(rule.code for rule in CATALOGUE if rule.seen_by.by_check)
 
 TOO_DEEP = "it is nested too deeply"
 TOO_MANY = "there are too many paths through it"
@@ -143,8 +141,8 @@ class _Effort:
     def findings(self, program: Program, options: set[str]) -> tuple[Finding, ...]:
         """What the program breaks; raises TooManyPaths where that takes too long to tell."""
         interpreter = Interpreter(
-            judge,
-            stops=STOPS,
+            judge_source,
+            stops=stops,
             most_visits=min(MOST_VISITS, self._visits),
             most_outcomes=min(self.most_outcomes, self._outcomes),
         )
@@ -153,9 +151,11 @@ class _Effort:
         finally:
             self._visits = max(self._visits - interpreter.visits, 0)
             self._outcomes = max(self._outcomes - interpreter.outcomes, 0)
+        if not interpreter.any_broken:
+            return ()  # before more of the rules is loaded
         return tuple(
             _raised(finding, program, options, interpreter)
-            for finding in interpreter.findings(YIELDS_TO, options=options)
+            for finding in interpreter.findings(catalogue.YIELDS_TO, options=options)
         )
 
 
@@ -195,7 +195,6 @@ def _judged(
         findings, why = _in_part(program, binding.options, effort)
     else:
         why = root.unknown[0][1] if root.unknown else ""
-    findings = tuple(finding for finding in findings if finding.rule in SEEN)
     if findings:
         from gradledger.static.defaults import told
         from gradledger.static.grounds.by_rule import sobered

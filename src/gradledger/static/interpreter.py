@@ -8,7 +8,7 @@ apart from the later ones, or a missing clear would never be certain: the first 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from gradledger.errors import GradledgerError
 from gradledger.ledger import Breach, Judge, Outcomes
@@ -61,12 +61,12 @@ class Interpreter(Verdicts):
         self,
         judge: Judge,
         *,
-        stops: Collection[str] = frozenset(),
+        stops: Callable[[str], bool] = lambda rule: False,
         most_visits: int = 50_000,
         most_outcomes: int = 50_000,
     ) -> None:
         super().__init__()
-        self._stops = frozenset(stops)
+        self._stops = stops
         self._most_visits = most_visits
         self._most_outcomes = most_outcomes
         self.visits = 0
@@ -160,7 +160,7 @@ class Interpreter(Verdicts):
                 self._events[visit] = event
                 if breach.sure:
                     on.add(came)
-            if not any(rule in self._stops and breach.sure for rule, breach in breaches):
+            if not any(breach.sure and self._stops(rule) for rule, breach in breaches):
                 after.add((next_page, facts | here if here else facts))
         return frozenset(after)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import os
 from collections.abc import Iterator
 from functools import cached_property
 
-from gradledger.static.patterns import Pattern
+from gradledger.static import syntax as ast
 from gradledger.static.reading.sources import Source
-from gradledger.static.words import Calls, Words, lines_of, without_docstrings
+from gradledger.static.words import Calls, Pattern, Words, lines_of, without_docstrings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from gradledger.ledger.values import replace
 from gradledger.static.lowering.blocks import conditions_in, events_in, sequence
 from gradledger.static.lowering.effects import Clears, Deposits, Effect, Spends
 from gradledger.static.lowering.root import Root
-from gradledger.static.patterns import Pattern
 from gradledger.static.program import Branch, Do, Forget, Loop, Program
+from gradledger.static.words import Pattern
 
 OF_ONE_CALL = Pattern(r"(?<!__init__)#\d+:")
 """A name that a function has for itself, in a condition: `update#2:step % 2`."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
+from gradledger.static import syntax as ast
 from gradledger.static.checked import Unknown
 from gradledger.static.lowering.root import THE_SCRIPT
 from gradledger.static.module import Module

@@ -40,6 +40,11 @@ class Verdicts:
         self._window_ends: set[str] = set()
         """Facts that tell whether it is the last micro-batch of a window."""
 
+    @property
+    def any_broken(self) -> bool:
+        """Is there any finding?"""
+        return bool(self._first_breach)
+
     def verdicts(
         self, options: Collection[str] | None = None
     ) -> dict[Visit, dict[Fault, Certainty]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gradledger.static.patterns import Pattern
+from gradledger.static.words import Pattern
 
 BACKWARDS = Pattern(r"(?<!def )\b(?:manual_)?backward\(", words=("backward(",))
 """Words without which code makes no deposit itself, whatever it tells frameworks to do."""

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from gradledger.cli.panel.course import Course
 from gradledger.cli.panel.facts import Facts, Lane
-from gradledger.ledger.book import Book, one_per_fault
+from gradledger.ledger.book import Book
 from gradledger.ledger.events import Event, Skipped, Step
-from gradledger.ledger.findings import Finding
+from gradledger.ledger.findings import Finding, one_per_fault
 from gradledger.ledger.page import Page
 from gradledger.ledger.places import Place
 from gradledger.rules import YIELDS_TO

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from gradledger.ledger.book import Book, one_per_fault
+from gradledger.ledger.book import Book
 from gradledger.ledger.events import (
     Backward,
     CellNames,
@@ -19,6 +19,7 @@ from gradledger.ledger.events import (
     Step,
     Weight,
 )
+from gradledger.ledger.findings import one_per_fault
 from gradledger.ledger.naming import Names, spelled
 from gradledger.ledger.page import Page
 from gradledger.ledger.places import Place

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gradledger.ledger.tally import Tally
+from gradledger.ledger.outcomes import Tally
 from gradledger.ledger.verdict import Verdict
 from gradledger.report.balance import balance
 from gradledger.report.chronicle import Chronicle

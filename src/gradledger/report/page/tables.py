@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from gradledger.ledger.tally import Tally
+from gradledger.ledger.outcomes import Tally
 from gradledger.report.chronicle import FATES, Chronicle, Difference, differences
 from gradledger.report.evidence import at
 from gradledger.report.page.measures import ROWS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-from gradledger.ledger.tally import Tally
+from gradledger.ledger.outcomes import Tally
 from gradledger.ledger.verdict import Verdict
 from gradledger.recording import Recording
 from gradledger.report.as_json import document, whole

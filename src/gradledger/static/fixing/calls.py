@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from gradledger.static import syntax as ast
 from gradledger.static.fixing.script import Statement
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ast
-
+from gradledger.static import syntax as ast
 from gradledger.static.fixing.edits import Edits, edited
 from gradledger.static.fixing.script import Script
-from gradledger.static.reading.decoding import encoded
-from gradledger.static.reading.sources import Source, from_bytes, parse
+from gradledger.static.reading.sources import Source, encoded, from_bytes, parse
 
 
 class Content:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-
+from gradledger.static import syntax as ast
 from gradledger.static.fixing.calls import calls, method, plain
 from gradledger.static.fixing.edits import Edit, Edits
 from gradledger.static.fixing.fault import Fault

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-
+from gradledger.static import syntax as ast
 from gradledger.static.fixing.calls import calls, method, only_call, plain, spend
 from gradledger.static.fixing.clearing import end_of_step
 from gradledger.static.fixing.edits import Edits

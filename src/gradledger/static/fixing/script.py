@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+
+from gradledger.static import syntax as ast
 
 _LINE_END = re.compile(r"\r\n|\r|\n")  # as Python counts lines
 _NOTHING_ELSE = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?=[\r\n]|\Z)")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
+from gradledger.static import syntax as ast
 from gradledger.static.fixing.calls import method, only_call, plain
 from gradledger.static.fixing.edits import Edit, Edits
 from gradledger.static.fixing.fault import Fault

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from itertools import dropwhile
 
 from gradledger.ledger.events import Backward, Step
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.places import Place
+from gradledger.static import syntax as ast
 from gradledger.static.grounds.sight import Sight, stepping
 from gradledger.static.lowering.blocks import events_in, pieces
 from gradledger.static.lowering.spelling import called_name
-from gradledger.static.patterns import Pattern
 from gradledger.static.program import Loop, Program, Tick
+from gradledger.static.words import Pattern
 
 MEASURES = Pattern(
     r"perf_counter|time\.time\(|cuda\.Event|memory_allocated|benchmark|[pP]rofile|timeit"

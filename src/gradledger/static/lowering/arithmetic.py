@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.effects import Reads
 from gradledger.static.lowering.joining import join
 from gradledger.static.lowering.members import Members, named_by

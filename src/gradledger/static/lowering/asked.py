@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterator
 
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.spelling import is_static
 from gradledger.static.lowering.values import FunctionDef
 

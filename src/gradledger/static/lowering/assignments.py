@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering import facts, graphless
 from gradledger.static.lowering.by_hand import ByHand
 from gradledger.static.lowering.effects import Edits, Reads, Renews

@@ -9,7 +9,13 @@ from __future__ import annotations
 from gradledger.ledger.events import Clear, Declare, Edit, Own, Step, Traits
 from gradledger.static.lowering import rounds
 from gradledger.static.lowering.blocks import conditions_in, events_in, mapped, sequence
-from gradledger.static.lowering.dependence import asked_anew, changing, deciding, only_left_out
+from gradledger.static.lowering.dependence import (
+    asked_anew,
+    changing,
+    deciding,
+    independent,
+    only_left_out,
+)
 from gradledger.static.lowering.effects import (
     Clears,
     Clips,
@@ -19,7 +25,6 @@ from gradledger.static.lowering.effects import (
     Spends,
     Unscales,
 )
-from gradledger.static.lowering.forgetting import independent
 from gradledger.static.lowering.ownership import Ownership
 from gradledger.static.lowering.rounds import window_of
 from gradledger.static.lowering.settling import Settling

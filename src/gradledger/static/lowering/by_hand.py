@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.effects import Clears, Edits
 from gradledger.static.lowering.facts import GRADIENT, OF_ONE_COPY
 from gradledger.static.lowering.members import named_by

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterable, Iterator
 
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.asked import asked_for_parameters
 from gradledger.static.lowering.expressions import Expressions
 from gradledger.static.lowering.facts import REPLICATING
-from gradledger.static.lowering.knowledge import Callee
-from gradledger.static.lowering.scopes import DATA
+from gradledger.static.lowering.scopes import DATA, Callee
 from gradledger.static.lowering.spelling import called_name
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Imported, Known, Thing
 from gradledger.static.module import Function, Module
-from gradledger.static.patterns import Pattern
 from gradledger.static.vocabulary import (
     BACKWARDS,
     CUTS,
@@ -26,6 +24,7 @@ from gradledger.static.vocabulary import (
     SPENDS,
     TOUCHES,
 )
+from gradledger.static.words import Pattern
 
 SMALL = 16
 """Lines of a function that is worth a look for no other reason."""

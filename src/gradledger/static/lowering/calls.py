@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.outside import OutsideCalls
 from gradledger.static.lowering.values import (
     NONE,

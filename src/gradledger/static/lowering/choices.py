@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Iterator
 from functools import reduce
 
 from gradledger.ledger.events import Schedule
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.asking import Ask, Both, Condition, counts_rounds
 from gradledger.static.lowering.assignments import Assignments
 from gradledger.static.lowering.blocks import acts, branch, events_in, holds, sequence, without
@@ -15,9 +15,9 @@ from gradledger.static.lowering.effects import Excuses, Spends
 from gradledger.static.lowering.joining import join
 from gradledger.static.lowering.spelling import called_name, last_name
 from gradledger.static.lowering.values import NONE, Count, FunctionDef, Known, Scaler, Thing
-from gradledger.static.patterns import Pattern
 from gradledger.static.program import Leave, Program
 from gradledger.static.vocabulary import DEPOSITS, DOES, STEPS
+from gradledger.static.words import Pattern
 
 GUARD = Pattern(
     r"isfinite|isnan|isinf|nan\b|\binf\b|norm|overflow|skip|bad|invalid|anomal|outlier|explod|thresh|valid",

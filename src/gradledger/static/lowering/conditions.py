@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-
-from gradledger.static.answers import is_given
+from gradledger.static import syntax as ast
 from gradledger.static.lowering import rounds
 from gradledger.static.lowering.asking import UNNAMED, Ask, Condition, both, counts_rounds, negated
 from gradledger.static.lowering.kinds import asked_kind, is_one_of
@@ -26,7 +24,8 @@ from gradledger.static.lowering.values import (
     Thing,
 )
 from gradledger.static.lowering.windows import Windows
-from gradledger.static.patterns import Pattern
+from gradledger.static.paths import is_given
+from gradledger.static.words import Pattern
 
 LAST = Pattern(
     r"(?:^|[._:])(?:is_)?(?:last|final)(?:_batch|_iter|_micro_?batch|_step)?$"

@@ -1,11 +1,23 @@
-"""What a program depends on: conditions that change, that decide, and that people choose."""
+"""What a program depends on: conditions that change, that decide, that people choose.
+
+And those whose answer nobody needs to remember.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from gradledger.ledger.events import Event
-from gradledger.static.lowering.blocks import acts, conditions_in, events_in, holds, pieces
+from gradledger.static.lowering.blocks import (
+    acts,
+    conditions_in,
+    events_in,
+    holds,
+    mapped,
+    pieces,
+    sequence,
+)
 from gradledger.static.lowering.effects import Clears, Deposits, HandsOver, Spends
 from gradledger.static.lowering.rounds import of_rounds, window_of
 from gradledger.static.program import Branch, Do, Forget, Loop, Program, Sequence, Tick
@@ -105,3 +117,35 @@ def changing(program: Program) -> set[str]:
             case Loop(_, _, last, first, ran_out):
                 found |= {last, first, ran_out}
     return {name for name in found if name}
+
+
+def independent(program: Program) -> Program:
+    """The same program, where a question has no name that is asked once, and each time anew.
+
+    To know its answer afterwards would tell two paths from each other that never part again.
+    """
+    asked = Counter(p.condition for p in pieces(program) if isinstance(p, Branch))
+    once = frozenset(name for name, times in asked.items() if name and times == 1)
+    return _without_names(program, once, frozenset())
+
+
+def _without_names(program: Program, once: frozenset[str], fresh: frozenset[str]) -> Program:
+    """`fresh`: what was forgotten, in this round of the innermost loop."""
+    match program:
+        case Sequence(parts):
+            known: list[Program] = []
+            for part in parts:
+                if isinstance(part, Forget):
+                    fresh |= {part.condition}
+                known.append(_without_names(part, once, fresh))
+            return sequence(known)
+        case Branch(then, orelse, condition):
+            return Branch(
+                _without_names(then, once, fresh),
+                _without_names(orelse, once, fresh),
+                None if condition in once & fresh else condition,
+            )
+        case Loop():
+            return mapped(program, lambda piece: _without_names(piece, once, frozenset()))
+        case _:
+            return mapped(program, lambda piece: _without_names(piece, once, fresh))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
+from gradledger.static import syntax as ast
 from gradledger.static.vocabulary import WINDOW
 
 TYPE_CHECKING = False

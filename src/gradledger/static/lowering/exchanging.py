@@ -6,10 +6,10 @@ that the class itself has made before.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator
 
 from gradledger.ledger.places import Place
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.effects import Replaces
 from gradledger.static.lowering.facts import CONTAINERS, has_parameters, last
 from gradledger.static.lowering.spelling import called_name
@@ -25,8 +25,8 @@ from gradledger.static.lowering.values import (
     within,
 )
 from gradledger.static.module import Function, Module
-from gradledger.static.patterns import Pattern
 from gradledger.static.vocabulary import BACKWARDS
+from gradledger.static.words import Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

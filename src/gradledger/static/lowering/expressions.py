@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-
 from gradledger.ledger.events import Release
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering import facts, graphless
 from gradledger.static.lowering.arithmetic import Arithmetic
 from gradledger.static.lowering.blocks import acts

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterator
 
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.blocks import holds
 from gradledger.static.lowering.effects import Deposits, Spends
-from gradledger.static.lowering.effort import MOST_STATEMENTS, MOST_WORK, TooMuchCode
 from gradledger.static.lowering.frameworks import Frameworks
 from gradledger.static.lowering.inlining import Arguments
-from gradledger.static.lowering.knowledge import Knowledge
 from gradledger.static.lowering.root import THE_SCRIPT, Root, root_of
+from gradledger.static.lowering.scopes import MOST_STATEMENTS, MOST_WORK, Knowledge, TooMuchCode
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Optimizer, Thing
 from gradledger.static.module import Function, Module
 from gradledger.static.program import Program

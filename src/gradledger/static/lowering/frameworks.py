@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable
 
 from gradledger.ledger.events import Update, Weight
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering import facts
 from gradledger.static.lowering.blocks import acts
 from gradledger.static.lowering.effects import Clips, Deposits, Unscales

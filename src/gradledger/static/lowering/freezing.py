@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Collection
 
+from gradledger.static import syntax as ast
 from gradledger.static.module import Function, Module
-from gradledger.static.patterns import Pattern
+from gradledger.static.words import Pattern
 
 FREEZES = Pattern(
     r"\.requires_grad(?:_\(|\s*=(?!=))\s*(?!True)\w|[\"']requires_grad[\"']\s*,\s*(?!True)\w"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 
 from gradledger.ledger.events import Batch, EpochEnd, Keep, Schedule
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.blocks import IDLE, acts, conditions_in, holds, sequence
 from gradledger.static.lowering.callees import goes_on_for_ever
 from gradledger.static.lowering.effects import Deposits
@@ -38,9 +38,9 @@ from gradledger.static.lowering.values import (
     carried_by,
     kept_in,
 )
-from gradledger.static.patterns import Pattern
 from gradledger.static.program import Do, Forget, Loop, Program, Tick
 from gradledger.static.vocabulary import CUTS
+from gradledger.static.words import Pattern
 
 COUNTS = Pattern(r"\+=\s*1\b")
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
 from gradledger.ledger.events import Keep
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering import graphless
 from gradledger.static.lowering.effects import Clears, Clips, Edits, Excuses, Reads, Spends
 from gradledger.static.lowering.facts import OF_ONE_COPY
@@ -34,8 +34,8 @@ from gradledger.static.lowering.values import (
     key_of,
     within,
 )
-from gradledger.static.patterns import Pattern
 from gradledger.static.vocabulary import CUTS, NO_GRADIENTS
+from gradledger.static.words import Pattern
 
 SCALE_MATTERS_NOT = Pattern(r"get_scale|isfinite|isnan|isinf")
 """Words around a norm that is right in any unit."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradledger.static.lowering.values import External, Known
-from gradledger.static.patterns import Pattern
+from gradledger.static.words import Pattern
 
 _ASKED = ("item", "numpy", "tolist", "size", "dim", "numel", "nelement", "shape", "data_ptr")
 _PLACES = (

@@ -6,7 +6,7 @@ import re
 
 from gradledger.static.lowering.values import FunctionDef
 from gradledger.static.module import Module
-from gradledger.static.patterns import Pattern
+from gradledger.static.words import Pattern
 
 OWN_HOOK = Pattern(r"\.register_hook\(\s*(self\.(\w+)\s*\)|lambda[^\r\n]*self\.)")
 GRADIENT = Pattern(r"\._?grad\b", words=(".grad", "._grad"))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
 
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.facts import MEAN_MODULES
 from gradledger.static.lowering.spelling import called_name
 from gradledger.static.lowering.values import ClassDef
-from gradledger.static.patterns import Pattern
+from gradledger.static.words import Pattern
 
 MAKES_LOSSES = Pattern(r"Loss(?:2d)?\(", words=("Loss",))
 

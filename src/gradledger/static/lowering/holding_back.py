@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from gradledger.ledger.tuples import NamedTuple
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.spelling import called_name, last_name
 
 FLAG = "require_backward_grad_sync"

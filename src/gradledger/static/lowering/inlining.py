@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 
 from gradledger.ledger.events import Keep
 from gradledger.ledger.tuples import NamedTuple
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.asked import handed
 from gradledger.static.lowering.blocks import acts, events_in, holds
 from gradledger.static.lowering.callees import SMALL, cuts, has_no_graph, is_decorated, length_of
@@ -21,10 +21,9 @@ from gradledger.static.lowering.effects import (
     Spends,
     TakesOver,
 )
-from gradledger.static.lowering.effort import DEEPEST
 from gradledger.static.lowering.joining import join
 from gradledger.static.lowering.looking import Looking
-from gradledger.static.lowering.scopes import Scope
+from gradledger.static.lowering.scopes import DEEPEST, Scope
 from gradledger.static.lowering.spelling import is_static
 from gradledger.static.lowering.values import (
     NO_KEYS,
@@ -47,9 +46,9 @@ from gradledger.static.lowering.values import (
     within,
 )
 from gradledger.static.module import ATTRIBUTES
-from gradledger.static.patterns import Pattern
 from gradledger.static.program import Call, Program
 from gradledger.static.vocabulary import CUTS_IN_PLACE, DOES, HOOKS, TRAINS
+from gradledger.static.words import Pattern
 
 _NUMBER = Pattern(r"#(\d+)")
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.values import ClassDef
-from gradledger.static.patterns import Pattern
+from gradledger.static.words import Pattern
 
 LAYERS = Pattern(r"\bnn\.[A-Z]\w*\(|Parameter\(|Linear\(|Conv\dd\(|Embedding\(")
 """Words of modules that have parameters, or others in them."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.callees import Callees, length_of
-from gradledger.static.lowering.effort import DEEPEST
+from gradledger.static.lowering.scopes import DEEPEST
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Items, Known, Thing, within
-from gradledger.static.patterns import Pattern
 from gradledger.static.vocabulary import NO_GRADIENTS
+from gradledger.static.words import Pattern
 
 LONG = 60
 """Lines of a function that is too long for that."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.blocks import acts
-from gradledger.static.lowering.effort import LETTERS_IN_A_STEP
 from gradledger.static.lowering.expressions import cuts_each
 from gradledger.static.lowering.facts import ITERATION_WRAPPERS
 from gradledger.static.lowering.loop_shapes import is_range
 from gradledger.static.lowering.many_optimizers import ManyOptimizers
-from gradledger.static.lowering.scopes import LoopState
+from gradledger.static.lowering.scopes import LETTERS_IN_A_STEP, LoopState
 from gradledger.static.lowering.spelling import called_name
 from gradledger.static.lowering.values import (
     PLAIN,
@@ -27,9 +26,9 @@ from gradledger.static.lowering.values import (
     is_plain,
     key_of,
 )
-from gradledger.static.patterns import Pattern
 from gradledger.static.program import Branch, Call, Leave, Program, Try
 from gradledger.static.vocabulary import CUTS_IN_PLACE, DEPOSITS, STEPS
+from gradledger.static.words import Pattern
 
 PIECES = frozenset(["chunk", "split", "tensor_split"])
 """Who cuts a batch into pieces has two or more."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from functools import partial
 
 from gradledger.ledger.tuples import NamedTuple
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering import facts
 from gradledger.static.lowering.asking import counts_rounds
 from gradledger.static.lowering.choices import chosen

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.going_round import Rounds
 from gradledger.static.lowering.spelling import called_name, decided_by, last_name
 from gradledger.static.lowering.values import UNKNOWN, Items, Known, Optimizer, Thing

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-
 from gradledger.ledger.events import UNKNOWN_WEIGHT
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.effects import Reads
 from gradledger.static.lowering.facts import GRADIENT, PLAIN_ATTRIBUTES
 from gradledger.static.lowering.held_losses import held_losses
@@ -29,7 +28,7 @@ from gradledger.static.lowering.values import (
     is_plain,
 )
 from gradledger.static.lowering.weights import MEAN
-from gradledger.static.patterns import Pattern
+from gradledger.static.words import Pattern
 
 APPLIED = "torch.autograd.Function.apply"
 """What calls a function of the project's that has a backward of its own."""

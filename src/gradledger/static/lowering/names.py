@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 
-from gradledger.static.lowering.knowledge import Knowledge
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.naming import Naming
-from gradledger.static.lowering.scopes import Scope
+from gradledger.static.lowering.scopes import Knowledge, Scope
 from gradledger.static.lowering.values import (
     ClassDef,
     Constant,

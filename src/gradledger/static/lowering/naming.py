@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import ast
-
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.effects import Excuses, Renews, TakesOver
 from gradledger.static.lowering.facts import has_parameters
-from gradledger.static.lowering.modes import Modes
+from gradledger.static.lowering.state import State
 from gradledger.static.lowering.values import (
     NO_KEYS,
+    Constant,
     Items,
     Known,
     Optimizer,
     Scaler,
     Scheduler,
     Thing,
+    within,
 )
 
 
-class Naming(Modes):
+class Naming(State):
     """Gives names to values, and to optimizers names by which they are told apart."""
 
     def bind(self, full: str, value: Known, node: ast.AST, shown: str) -> Known:
@@ -100,6 +101,20 @@ class Naming(Modes):
         if optimizer.keys:
             self.emit(TakesOver(optimizer.made_at, optimizer.keys))
         return optimizer
+
+    # Models that are told to evaluate: what they compute then may be something else.
+
+    def is_evaluating(self, key: str) -> bool:
+        """Was it, or what it is a part of, told to evaluate, and not to train since?"""
+        return bool(key) and any(within(key, whole) for whole in self.evaluating)
+
+    def set_mode(self, key: str, method: str, argument: Known | None) -> None:
+        """`net.eval()`, `net.train()`, `net.train(False)`."""
+        self.evaluating = frozenset(
+            k for k in self.evaluating if not within(k, key) and not within(key, k)
+        )
+        if method == "eval" or argument == Constant.of(False):
+            self.evaluating |= {key}
 
 
 def _is_the_same(optimizer: Optimizer, before: Optimizer) -> bool:

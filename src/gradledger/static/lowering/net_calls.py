@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 
 from gradledger.ledger.events import UNKNOWN_WEIGHT
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering import facts, graphless
 from gradledger.static.lowering.arithmetic import passes_of
 from gradledger.static.lowering.callees import callee_of, length_of
 from gradledger.static.lowering.effects import Clears
 from gradledger.static.lowering.gradients import GradientCalls
-from gradledger.static.lowering.hearing import asks_for_what_was_heard
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.layers import is_layer
 from gradledger.static.lowering.looking import LONG
 from gradledger.static.lowering.members import APPLIED, LABELLED
-from gradledger.static.lowering.unlisted import unlisted
 from gradledger.static.lowering.values import (
     NO_KEYS,
     NO_PLACES,
@@ -34,7 +32,7 @@ from gradledger.static.lowering.values import (
     reach_of,
     within,
 )
-from gradledger.static.patterns import Pattern
+from gradledger.static.words import Pattern
 
 OWN_CLEAR = Pattern(r"self\.zero_grad\(", words=("self.zero_grad(",))
 
@@ -55,6 +53,8 @@ class NetCalls(GradientCalls):
         if len(self.lineage(cls)) > 1 or self.bases_outside(cls) != ["torch.nn.Module"]:
             return made
         if key not in self.unlisted:
+            from gradledger.static.lowering.unlisted import unlisted
+
             self.unlisted[key] = unlisted(cls)
         return replace(made, reach=made.reach | {f"{key}'s {n}" for n in self.unlisted[key]})
 
@@ -235,6 +235,8 @@ class NetCalls(GradientCalls):
         self.inlined, self.unknown = before[0], self.unknown[: before[1]]
         if not listening and self.listening:
             # A model that shows where it looks is trained like any other, unless somebody asks.
+            from gradledger.static.lowering.hearing import asks_for_what_was_heard
+
             self.listening = asks_for_what_was_heard(forward, self.scope.module)
         return value
 

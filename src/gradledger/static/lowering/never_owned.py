@@ -7,9 +7,9 @@ hand it on, and to call it.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.spelling import called_name
 from gradledger.static.lowering.strays import MOVES
 from gradledger.static.lowering.untrained import LOOKS, OTHER_WAYS, calls_a_layer, may_cut_graphs

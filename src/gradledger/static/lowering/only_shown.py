@@ -6,19 +6,19 @@ of all that it is handed on to, stands in the source and asks for no more than i
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from gradledger.ledger.events import Keep
 from gradledger.ledger.places import Place
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.blocks import events_in, holds, pieces
 from gradledger.static.lowering.effects import Deposits, HandsOver
 from gradledger.static.lowering.scopes import Scope
 from gradledger.static.lowering.spelling import called_name, last_name
 from gradledger.static.lowering.values import Places, Thing, within
 from gradledger.static.module import Function
-from gradledger.static.patterns import Pattern
 from gradledger.static.program import Loop, Program
+from gradledger.static.words import Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from gradledger.ledger.places import Place
+from gradledger.static import syntax as ast
 from gradledger.static.module import Module
 
 

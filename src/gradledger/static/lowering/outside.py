@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 
 from gradledger.ledger.events import UNKNOWN_WEIGHT, Weight
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering import facts, graphless, sizes
 from gradledger.static.lowering.callees import cuts
 from gradledger.static.lowering.effects import Reads
@@ -38,7 +38,7 @@ from gradledger.static.lowering.values import (
     within,
 )
 from gradledger.static.lowering.weights import MEAN, of_reduction
-from gradledger.static.patterns import Pattern
+from gradledger.static.words import Pattern
 
 FROM_DATA = frozenset(
     [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gradledger.static.patterns import Pattern
+from gradledger.static.words import Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

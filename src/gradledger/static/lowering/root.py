@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from functools import cache
 
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import Value
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.blocks import holds
 from gradledger.static.lowering.effects import Deposits, Spends
 from gradledger.static.lowering.frameworks import Frameworks
 from gradledger.static.lowering.values import Optimizer, Places, Thing, within
 from gradledger.static.module import Module
-from gradledger.static.patterns import Pattern
 from gradledger.static.program import Program
+from gradledger.static.words import Pattern
 
 THE_SCRIPT = "the script"
 

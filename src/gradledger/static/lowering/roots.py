@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
 
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.following import Following
 from gradledger.static.lowering.root import THE_SCRIPT, Root
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Thing
 from gradledger.static.module import Function
-from gradledger.static.patterns import Pattern
 from gradledger.static.program import NOTHING
 from gradledger.static.vocabulary import BACKWARDS, DEPOSITS, DOES, STEPS
+from gradledger.static.words import Pattern
 
 MAKES = Pattern(
-    r"ptim|\.fit\(|DataLoader\(|randn?\(", words=("ptim", ".fit(", "DataLoader(", "rand")
+    r"ptim|\.fit\(|DataLoader\(|rand\(|randn\(",
+    words=("ptim", ".fit(", "DataLoader(", "rand(", "randn("),
 )
 """Words of code that makes what deposits or spends, or data of which the size is known."""
 

@@ -1,14 +1,105 @@
-"""Where a walk is: in the scope of which call, and in which loops."""
+"""Where a walk is, how far it goes, and what all walks through a file have found out."""
 
 from __future__ import annotations
 
-import ast
 import re
 
+from gradledger.errors import GradledgerError
 from gradledger.ledger.places import Place
-from gradledger.static.lowering.values import Known
+from gradledger.static import syntax as ast
+from gradledger.static.lowering.values import ClassDef, Known
 from gradledger.static.module import Module
-from gradledger.static.patterns import Pattern
+from gradledger.static.words import Pattern
+
+MOST_STATEMENTS = 2_500
+"""So many are walked for one root: what takes more is unknown."""
+
+MOST_WORK = 6_000
+"""So many steps are taken for one root, also where they come to nothing and statements are given
+back for it: functions that call each other in loops would have no end."""
+
+LETTERS_IN_A_STEP = 400
+"""Of tables that stand in the source: to read so much takes as long. Other code has statements."""
+
+DEEPEST = 14
+"""So many calls inside of one another are followed."""
+
+TOO_MUCH = "there is too much code behind it to follow"
+
+
+class TooMuchCode(GradledgerError):
+    """There is more code behind a function than is worth following: it is unknown."""
+
+
+class Effort:
+    """The statements that were walked, and the work that it took."""
+
+    def __init__(self) -> None:
+        self.statements = 0
+        """Without those of loops in which nothing happens."""
+        self.most_statements = MOST_STATEMENTS
+        self.work = 0
+        """All of it, and never less than before."""
+        self.most_work = MOST_WORK
+
+    def count_statement(self) -> None:
+        """Raises TooMuchCode where there is no end to it."""
+        self.statements += 1
+        self.count_work(1)
+        if self.statements > self.most_statements:
+            raise TooMuchCode(TOO_MUCH)
+
+    def count_work(self, steps: int) -> None:
+        """Raises TooMuchCode where nobody has the time."""
+        self.work += steps
+        if self.work > self.most_work:
+            raise TooMuchCode(TOO_MUCH)
+
+
+Callee = tuple[int, int]
+"""A function, and the class of the object that it is a method of."""
+
+
+class Knowledge:
+    """Answers by the identity of the trees that they are about.
+
+    The trees live as long as this does, so that no identity is used twice.
+    """
+
+    def __init__(self) -> None:
+        self.interesting: dict[Callee, bool] = {}
+        self.depositing: dict[Callee, bool] = {}
+        self.spending: dict[Callee, bool] = {}
+        self.doing: dict[Callee, bool] = {}
+        self.attaching: dict[Callee, bool] = {}
+        self.in_sight: dict[Callee, bool] = {}
+        """Whether what deposits there is code that can be followed."""
+        self.asked: dict[int, frozenset[str]] = {}
+        """By function, the names in it that must be nets."""
+        self.generators: dict[int, bool] = {}
+        self.backwarded: dict[int, set[str]] = {}
+        self.spelled: dict[int, str] = {}
+        """Conditions, as `ast.unparse` writes them."""
+        self.dividing: dict[int, frozenset[str]] = {}
+        self.summing: dict[int, bool] = {}
+        self.several: dict[int, bool] = {}
+        self.wrapping: dict[int, bool] = {}
+        self.settings: dict[int, dict[str, set[object]]] = {}
+        """By module, the names of sizes that its data is a multiple of."""
+        self.branches: dict[int, ast.If] = {}
+        """For statements like `amp and scaler.update()`, the `if` that they stand for."""
+        self.impure: dict[int, bool] = {}
+        """Whether there are calls in an expression."""
+        self.only_called: dict[int, frozenset[str]] = {}
+        """By tree, the names of modules that are made and called, and nothing else."""
+        self.lineages: dict[int, list[ClassDef]] = {}
+        self.bases_outside: dict[int, list[str]] = {}
+        self.definitions: dict[tuple[int, str], Known | None] = {}
+        """By module, what its top level defines by a name."""
+        self.held_losses: dict[int, dict[str, ast.Call]] = {}
+        """By class, what makes the losses that its objects have by their names."""
+        self.handed_again: dict[tuple[int, str], bool] = {}
+        """By module, and by the names of models: whether it hands their parameters over twice."""
 
 
 class Scope:

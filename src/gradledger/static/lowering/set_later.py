@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.members import Members
 from gradledger.static.lowering.values import NONE, ClassDef
-from gradledger.static.patterns import Pattern
+from gradledger.static.words import Pattern
 
 OWN_CALLS = Pattern(r"self\.(\w+)\(")
 

@@ -6,6 +6,8 @@ round.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gradledger.ledger.events import (
     BY_HAND,
     NO_CELLS,
@@ -47,9 +49,8 @@ from gradledger.static.lowering.effects import (
     Unscales,
 )
 from gradledger.static.lowering.ownership import Ownership
-from gradledger.static.lowering.retaining import last_walks
 from gradledger.static.lowering.values import Places, within
-from gradledger.static.program import NOTHING, Branch, Do, Program, Require
+from gradledger.static.program import NOTHING, Branch, Do, Loop, Program, Require
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -262,3 +263,37 @@ _SETTLE: dict[type[Event], Callable[[Any, Any], Program]] = {
 def _called_from(at: Place | None) -> str:
     """A place, and all calls on the way to it: what one call does, another need not."""
     return "" if at is None else f"{at} {_called_from(at.via)}"
+
+
+def last_walks(program: Program) -> Iterator[Place]:
+    """The places of backwards whose graph surely no other one walks later."""
+    deposits = [event for event in events_in(program) if isinstance(event, Deposits)]
+    for number, event in enumerate(deposits):
+        if not event.retains:
+            continue
+        around = list(_in_its_loop(program, event))
+        before = [e for e in deposits[:number] if any(e is inside for inside in around)]
+        others = deposits[:number] + deposits[number + 1 :]
+        if all(_is_apart(event, e, any(e is b for b in before)) for e in others):
+            yield event.at
+
+
+def _is_apart(event: Deposits, other: Deposits, comes_before: bool) -> bool:
+    """Does the other one walk nothing of its graph, or only what it has itself not walked yet?"""
+    if not (event.passes and other.passes):
+        return False
+    return comes_before or event.passes.isdisjoint(other.passes)
+
+
+def _in_its_loop(program: Program, event: Deposits) -> Iterator[Deposits]:
+    """All backwards in the innermost loop around this one."""
+    around, todo = program, [(program, program)]
+    while todo:
+        piece, loop = todo.pop()
+        if isinstance(piece, Do):
+            if piece.event is event:
+                around = loop
+            continue
+        inner = piece if isinstance(piece, Loop) else loop
+        todo += [(part, inner) for part in piece.inner]
+    return (e for e in events_in(around) if isinstance(e, Deposits))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.values import Constant, Items, Known, Thing
 
 TYPE_CHECKING = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+from gradledger.static import syntax as ast
 
 
 def last_name(node: ast.AST) -> str:

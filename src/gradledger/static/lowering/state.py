@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from gradledger.ledger.events import Event
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.blocks import sequence
-from gradledger.static.lowering.effort import LETTERS_IN_A_STEP, Effort
 from gradledger.static.lowering.joining import joined
 from gradledger.static.lowering.roles import Uses
-from gradledger.static.lowering.scopes import LoopState, Scope
+from gradledger.static.lowering.scopes import LETTERS_IN_A_STEP, Effort, LoopState, Scope
 from gradledger.static.lowering.values import Known, Optimizer, Scaler, Thing, kept_in
 from gradledger.static.module import Module
 from gradledger.static.program import Do, Forget, Leave, Program, Sequence

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.loops import Loops
 from gradledger.static.lowering.managers import NO_GRAD
 from gradledger.static.lowering.spelling import called_name

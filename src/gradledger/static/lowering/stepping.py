@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
 from gradledger.ledger.events import Schedule, Update
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering import facts
 from gradledger.static.lowering.effects import (
     Clears,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-
+from gradledger.static import syntax as ast
 from gradledger.static.lowering import facts
 from gradledger.static.lowering.effects import Edits, Excuses, HandsOver
 from gradledger.static.lowering.inlining import Arguments, Inlining

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.facts import GRADIENT
 from gradledger.static.lowering.spelling import called_name
 

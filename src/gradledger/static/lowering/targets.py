@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from itertools import islice
 
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.asked import OF_MODELS
 from gradledger.static.lowering.conditions import Conditions
 from gradledger.static.lowering.effects import Replaces
@@ -31,9 +31,12 @@ from gradledger.static.lowering.values import (
     within,
 )
 from gradledger.static.lowering.weights import MEAN
-from gradledger.static.patterns import Pattern
+from gradledger.static.words import Pattern, says
 
-COUNTS = Pattern(r"(?:\b|_)(?:ids?|id[xs]|ind(?:ex(?:es)?|ices)|masks?|len(?:s|gths?)?)(?:_|\b)")
+COUNTS = Pattern(
+    r"(?:\b|_)(?:ids?|id[xs]|ind(?:ex(?:es)?|ices)|masks?|len(?:s|gths?)?)(?:_|\b)",
+    words=("id", "ind", "mask", "len"),
+)
 """Names of whole numbers, one of several things that a call gives: these have no gradients."""
 GROUPS = Pattern(r"param_group", words=("param_group",))
 """Words of code that gives an optimizer single tensors, or takes them from it."""
@@ -192,7 +195,7 @@ class Targets(Conditions):
                     part = replace(value, key="", leaf=False, among=value.sure)
                 if value.built == LABELLED and not place:
                     part = replace(part, weight=MEAN)
-                if COUNTS.search(ast.unparse(target)):
+                if says(ast.unparse(target), COUNTS):
                     part = replace(part, reach=NO_KEYS, maybe=part.maybe | part.reach)
             elif isinstance(value, Count):
                 part = PLAIN

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
 from gradledger.ledger.events import UNKNOWN_WEIGHT
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering import facts, graphless, sizes
 from gradledger.static.lowering.effects import Clears, Clips
 from gradledger.static.lowering.net_calls import NetCalls
@@ -23,7 +23,7 @@ from gradledger.static.lowering.values import (
     optimizers_in,
 )
 from gradledger.static.lowering.weights import MEAN, SUM, divided
-from gradledger.static.patterns import Pattern
+from gradledger.static.words import Pattern
 
 PUTTING_BACK = ("load_state_dict", "set_param", "set_weight", "restore_param", "restore_weight")
 """Methods by which a model gets other parameters than the last step gave it."""

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import partial
 
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.callees import Callees
 from gradledger.static.lowering.values import ClassDef
 from gradledger.static.module import Module
-from gradledger.static.patterns import Pattern
 from gradledger.static.vocabulary import BACKWARDS, STEPS
-from gradledger.static.words import says
+from gradledger.static.words import Pattern, says
 
-TORCH = Pattern(
-    r"(?:^|[\r\n])[ \t]*(?:import|from)[ \t]+(?:torch|pytorch_lightning|lightning|accelerate|"
-    r"deepspeed|apex|transformers|fastai|ignite)|\bimport[ \t]+\*"
-)
-"""Other libraries have gradients too, with other laws."""
+_IMPORTS = Pattern(r"(?:^|[\r\n])[ \t]*(?:import|from)[ \t]+(?=(\w+))|\bimport[ \t]+(\*)")
 
-OTHERS = Pattern(
-    r"(?:^|[\r\n])[ \t]*(?:import|from)[ \t]+(?:jax|flax|optax|tensorflow|keras|paddle|mxnet|"
-    r"mindspore|tinygrad|chainer|oneflow|megengine|cupy)\b"
+TORCH = (
+    *("torch", "pytorch_lightning", "lightning", "accelerate", "deepspeed", "apex"),
+    *("transformers", "fastai", "ignite", "*"),
 )
+"""How imports of it begin. Other libraries have gradients too, with other laws."""
+
+OTHERS = frozenset(
+    {"jax", "flax", "optax", "tensorflow", "keras", "paddle", "mxnet", "mindspore", "tinygrad",
+     "chainer", "oneflow", "megengine", "cupy"}
+)  # fmt: skip
 """They also have a `zero_grad`, or something like it."""
-
 
 STEPS_ITS_OWN = Pattern(r"self\.\w*opt\w*(?:\[[^\]\r\n]*\])?\.step\(", words=(".step(",))
 """Words of classes that have an optimizer and use it."""
@@ -35,16 +35,20 @@ def is_torch(text: str) -> bool:
 
     One may do so with what other files have made of it.
     """
-    if TORCH.search(text):
+    if any(name.startswith(TORCH) for name in _imported(text)):
         return True
-    return "zero_grad(" in text and not OTHERS.search(text)
+    return "zero_grad(" in text and OTHERS.isdisjoint(_imported(text))
+
+
+def _imported(text: str) -> Iterator[str]:
+    return (match[1] or match[2] for match in _IMPORTS.finditer(text))
 
 
 def may_be_torch(text: str) -> bool:
     """Does it train, with torch for all that it says? Who forgets to clear, says no zero_grad."""
     if is_torch(text):
         return True
-    return says(text, BACKWARDS) and says(text, STEPS) and not OTHERS.search(text)
+    return says(text, BACKWARDS) and says(text, STEPS) and OTHERS.isdisjoint(_imported(text))
 
 
 def goes_round(module: Module, top: Callees) -> bool:

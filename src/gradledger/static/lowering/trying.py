@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from gradledger.ledger.events import Fault
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.blocks import acts, branch, does, holds
 from gradledger.static.lowering.choices import CLEARS, Choices
 from gradledger.static.lowering.effects import Deposits

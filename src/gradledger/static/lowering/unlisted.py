@@ -6,12 +6,12 @@ nowhere else.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.facts import has_parameters
 from gradledger.static.lowering.values import ClassDef
-from gradledger.static.patterns import Pattern
+from gradledger.static.words import Pattern
 
 OTHER_WAYS = Pattern(
     r"ModuleList|Sequential\(|ParameterList|add_module|register_|[gs]etattr|__dict__|Parameter\("

@@ -6,14 +6,14 @@ write the data of another one into it.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.facts import has_parameters
 from gradledger.static.lowering.spelling import called_name
 from gradledger.static.lowering.strays import MOVES, followers, makes_a_net
 from gradledger.static.lowering.values import ClassDef, Thing
-from gradledger.static.patterns import Pattern
+from gradledger.static.words import Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

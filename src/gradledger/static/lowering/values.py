@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ast
-
 from gradledger.ledger.events import UNKNOWN_WEIGHT, Weight
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import Value
+from gradledger.static import syntax as ast
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

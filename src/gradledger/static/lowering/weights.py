@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from gradledger.ledger.events import UNKNOWN_WEIGHT, Weight
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
+from gradledger.static import syntax as ast
 from gradledger.static.lowering.values import Constant, Known, Thing
 
 MEAN = Weight("mean", 1)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
+from gradledger.static import syntax as ast
 from gradledger.static.lowering import rounds
 from gradledger.static.lowering.asking import UNNAMED, Ask, Both, Condition, negated
 from gradledger.static.lowering.calls import Calls

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import sys
 import warnings
+
+from gradledger.static import syntax as ast
 
 _PYTHON_2 = (
     "Missing parentheses in call to",

@@ -12,8 +12,8 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gradledger.static.checked import IRRELEVANT, Result
 from gradledger.static.running.hashing import hash_of
-from gradledger.static.running.results import IRRELEVANT, Result
 
 if TYPE_CHECKING:
     from gradledger.static.running.own_code import OwnCode

@@ -6,10 +6,9 @@ import contextlib
 import gc
 
 from gradledger.ledger.values import Value
-from gradledger.static.checked import Checked
+from gradledger.static.checked import IRRELEVANT, Checked, Result
 from gradledger.static.reading.relevance import effort, relevant
 from gradledger.static.reading.sources import Trouble, read_bytes
-from gradledger.static.running.results import IRRELEVANT, Result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from gradledger.static.checked import Checked, Unknown
+from gradledger.static.checked import Checked, Result, Unknown
 from gradledger.static.checking import check_source, has_gradients
 from gradledger.static.project import Project
 from gradledger.static.reading.parsing import NotPython, tree
 from gradledger.static.reading.seen import as_seen, trouble_as_seen
 from gradledger.static.reading.sources import Source, Trouble, from_bytes, parse
-from gradledger.static.running.results import Result
 
 _WHOLE = "the whole file"
 

@@ -9,9 +9,8 @@ from typing import Any
 
 from gradledger.ledger.findings import Evidence, Finding
 from gradledger.ledger.places import Place
-from gradledger.static.checked import Checked, Unknown
+from gradledger.static.checked import Checked, Result, Unknown
 from gradledger.static.reading.sources import Trouble
-from gradledger.static.running.results import Result
 
 Row = list[Any]
 

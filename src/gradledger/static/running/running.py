@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
+from gradledger.static.checked import IRRELEVANT, Result
 from gradledger.static.running.file_work import Done, FileWork
-from gradledger.static.running.results import IRRELEVANT, Result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
