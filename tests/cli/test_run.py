@@ -178,6 +178,23 @@ def test_what_the_script_printed_comes_before_a_verdict_on_stdout(folder: Path) 
 # With torch, for real
 
 
+def test_gradients_that_are_written_by_hand_are_audited_without_a_backward_pass(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "script.py").write_text(
+        "import torch\n"
+        "x = torch.ones(2, requires_grad=True)\n"
+        "optimizer = torch.optim.SGD([x], lr=0.1)\n"
+        "for _ in range(5):\n"
+        "    optimizer.zero_grad()\n"
+        "    x.grad = torch.autograd.grad(x.square().sum(), x)[0]\n"
+        "    optimizer.step()\n"
+    )
+    done = gradledger("script.py", at=tmp_path)
+    assert "The books balance: 5 deposits, 5 spent." in done.stderr
+    assert NOTHING not in done.stderr
+
+
 def test_a_script_that_breaks_a_law_prints_what_it_always_did_and_then_the_verdict(
     folder: Path,
 ) -> None:

@@ -158,7 +158,7 @@ class Auditing:
             render(verdict, self._format, stream=stream, quiet=self._quiet)
 
         for_people = self._format in ("text", "concise")
-        if not (verdict.findings or verdict.tally.backwards or verdict.trouble):
+        if not (verdict.findings or verdict.tally.entries or verdict.trouble):
             where = "" if not _had_children() else " in its own process, and others are not audited"
             said = f"{self._subject} made no backward pass{where}, so there was nothing to audit."
             self._say(said)

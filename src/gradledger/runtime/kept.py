@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import weakref
 from collections.abc import Iterable
 
 from torch import Tensor
@@ -74,18 +75,22 @@ class Kept:
         """Which retained graphs this pass goes through; and mark its own, if it is retained."""
         found: set[Place] = set()
         windows: set[int] = set()
+        before, token = site.retained(), Token(self.windows)
         for node in graph:
-            marks: dict[Place, int] | None = noted(node, self._retained)
+            marks: dict[Place, Token] | None = noted(node, self._retained)
             if marks:
                 found.update(marks)
-                windows.update(marks.values())
+                windows.update(mark.window for mark in marks.values())
             if retain:
-                note(node, self._retained, {site.at: self.windows, **(marks or {})})
+                note(node, self._retained, {site.at: token, **(marks or {})})
         # It goes back through more than one earlier window: each pass is longer than the last.
         grows = len(windows - {self.windows}) > 1 and site.at in found
         if grows and (place := self._holders.carrier(self._is_retained, sys._getframe())):
             self.journal.post(self.journal.made(Keep, place, "state", True))
             found.add(place)
+        if before is not None:
+            found.add(site.at)  # what it has kept is still there, to be walked by others
+        site.retained = weakref.ref(token)
         site.walked |= frozenset(found)
         return frozenset(found) if site.passes <= 16 else site.walked
 
@@ -95,8 +100,8 @@ class Kept:
         return frozenset(place for places in marks if places for place in places)
 
     def _is_retained(self, node: Node) -> bool:
-        marks: dict[Place, int] | None = noted(node, self._retained)
-        return marks is not None and min(marks.values()) < self.windows
+        marks: dict[Place, Token] | None = noted(node, self._retained)
+        return marks is not None and min(m.window for m in marks.values()) < self.windows
 
     def refused(self, error: RuntimeError, roots: list[Tensor]) -> frozenset[Place]:
         """Torch refused a pass because a part of its graph was walked, and freed, before."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 
 from gradledger.ledger.events import UNKNOWN_WEIGHT, Backward, Batch
 from gradledger.ledger.places import Place
@@ -24,12 +25,16 @@ RARELY = 8
 
 
 class Token:
-    """Lies in the last node of a loss's graph, and dies with it."""
+    """Lies in nodes of a graph, and dies with the last of them."""
 
     __slots__ = ("__weakref__", "window")
 
     def __init__(self, window: int) -> None:
         self.window = window
+
+
+def _nothing() -> None:
+    """There is no such graph."""
 
 
 class Site:
@@ -70,6 +75,8 @@ class Site:
         """The pass whose graph is to be counted next."""
         self.alive: set[weakref.ref[Token]] = set()
         """Graphs of its losses that still exist."""
+        self.retained: Callable[[], Token | None] = _nothing
+        """What is left of the graph that its latest pass has retained, as far as was looked."""
         self.walked: frozenset[Place] = frozenset()
         """Where the graphs were kept that its passes walked again, as far as was looked."""
         self.kept_at: Place | None = None
