@@ -29,6 +29,9 @@ from gradledger.static.lowering.values import (
 from gradledger.static.lowering.weights import operator_of, terms_of
 from gradledger.static.lowering.windows import is_remainder
 
+_NAMED = {ast.Name, ast.Attribute, ast.Subscript}
+"""What a state is called by."""
+
 
 class Assignments(ByHand):
     """The statements themselves."""
@@ -57,9 +60,10 @@ class Assignments(ByHand):
             return None
         target = node.targets[0]
         parts = target.elts if isinstance(target, ast.Tuple) else [target]
-        given = set(map(ast.dump, node.value.args))
+        kinds = set(map(type, parts)) & _NAMED
+        given = {self.spelled(each) for each in node.value.args if type(each) in kinds}
         for part in parts:
-            if ast.dump(part).replace("Store()", "Load()") in given:
+            if given and type(part) in kinds and self.spelled(part) in given:
                 key = self.key_of(part)
                 if key and key not in self.loops[-1].assigned:
                     return node.value

@@ -5,7 +5,6 @@ from __future__ import annotations
 from gradledger.static import syntax as ast
 from gradledger.static.lowering import rounds
 from gradledger.static.lowering.asking import UNNAMED, Ask, Condition, both, counts_rounds, negated
-from gradledger.static.lowering.kinds import asked_kind, is_one_of
 from gradledger.static.lowering.spelling import last_name
 from gradledger.static.lowering.values import (
     NONE,
@@ -206,6 +205,8 @@ class Conditions(Windows):
 
     def _of_a_kind(self, test: ast.expr) -> bool | None:
         """Is what a test asks the type of of this type? None where nobody knows, or asks."""
+        from gradledger.static.lowering.kinds import asked_kind, is_one_of
+
         asked = asked_kind(test)
         if asked is None:
             return None

@@ -7,7 +7,6 @@ from gradledger.ledger.values import replace
 from gradledger.static import syntax as ast
 from gradledger.static.lowering.effects import Reads
 from gradledger.static.lowering.facts import GRADIENT, PLAIN_ATTRIBUTES
-from gradledger.static.lowering.held_losses import held_losses
 from gradledger.static.lowering.names import Names
 from gradledger.static.lowering.spelling import last_name
 from gradledger.static.lowering.values import (
@@ -129,6 +128,8 @@ class Members(Names):
         for owner in self.lineage(cls):
             held = self.known.held_losses.get(id(owner.node))
             if held is None:
+                from gradledger.static.lowering.held_losses import held_losses
+
                 held = self.known.held_losses[id(owner.node)] = held_losses(owner)
             made = held.get(name)
             if made is not None:

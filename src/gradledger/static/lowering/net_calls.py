@@ -13,7 +13,6 @@ from gradledger.static.lowering.callees import callee_of, length_of
 from gradledger.static.lowering.effects import Clears
 from gradledger.static.lowering.gradients import GradientCalls
 from gradledger.static.lowering.inlining import Arguments
-from gradledger.static.lowering.layers import is_layer
 from gradledger.static.lowering.looking import LONG
 from gradledger.static.lowering.members import APPLIED, LABELLED
 from gradledger.static.lowering.values import (
@@ -43,6 +42,10 @@ THAWS = Pattern(
 """Words of code that gives gradients back: what it takes them from has none only in between."""
 
 LOSSES = Pattern(r"cross_entropy|_loss\(|Loss\(|loss_fn|criterion")
+
+
+LAYERS = Pattern(r"\bnn\.[A-Z]\w*\(|Parameter\(|Linear\(|Conv\dd\(|Embedding\(")
+"""Words of modules that have parameters, or others in them."""
 
 
 class NetCalls(GradientCalls):
@@ -265,3 +268,9 @@ def _by_recipe(thing: Thing, node: ast.Call) -> str:
 def _labelled(node: ast.Call) -> bool:
     """Does a model get the labels, so that it computes its loss itself?"""
     return any(k.arg in (None, "labels") for k in node.keywords)
+
+
+def is_layer(cls: ClassDef) -> bool:
+    """May a module of the project's own have parameters? A loss that only computes has none."""
+    bases = {ast.unparse(base).rpartition(".")[2] for base in cls.node.bases}
+    return bases != {"Module"} or bool(LAYERS.search(cls.module.text(cls.node)))

@@ -12,7 +12,7 @@ from gradledger.static.lowering.callees import cuts
 from gradledger.static.lowering.effects import Reads
 from gradledger.static.lowering.expressions import is_meter
 from gradledger.static.lowering.inlining import Arguments
-from gradledger.static.lowering.layers import is_layer
+from gradledger.static.lowering.net_calls import is_layer
 from gradledger.static.lowering.tensors import TensorCalls
 from gradledger.static.lowering.values import (
     EVERY_KEY,

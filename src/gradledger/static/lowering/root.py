@@ -91,8 +91,9 @@ def root_of(walk: Frameworks, what: str, node: ast.AST, program: Program | None,
 def _strays(walk: Frameworks) -> frozenset[str]:
     """Models that are called, and that no optimizer has."""
     called = frozenset(key for key in walk.made if _only_called(walk, key))
-    if not walk.optimizers:
-        return called
+    own = any(isinstance(net, Thing) and net.cls is not None for net in walk.store.values())
+    if not walk.optimizers or not own:
+        return called | _left_out(walk)
     from gradledger.static.lowering.never_owned import never_owned
     from gradledger.static.lowering.untrained import held_untrained, is_like_an_owned
 

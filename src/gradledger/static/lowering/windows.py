@@ -8,7 +8,6 @@ from gradledger.static import syntax as ast
 from gradledger.static.lowering import rounds
 from gradledger.static.lowering.asking import UNNAMED, Ask, Both, Condition, negated
 from gradledger.static.lowering.calls import Calls
-from gradledger.static.lowering.options import defaults_of
 from gradledger.static.lowering.scopes import LoopState
 from gradledger.static.lowering.spelling import last_name
 from gradledger.static.lowering.values import (
@@ -121,6 +120,8 @@ class Windows(Calls):
         """Is it 2, or an option that is 2 by default?"""
         if isinstance(size, Constant):
             return size == Constant.of(2)
+        from gradledger.static.lowering.options import defaults_of
+
         name = last_name(spelled)
         said = [v for _, v in defaults_of(name, self.scope.module)] if name else []
         return bool(said) and all(value == 2 for value in said)
