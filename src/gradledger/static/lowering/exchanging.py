@@ -63,14 +63,16 @@ def _exchanged(
     walk: Inlining, method: FunctionDef, owner: Thing
 ) -> Iterator[tuple[ast.Attribute, Keys]]:
     """Where a method exchanges what optimizers have, and the keys of what these still hold."""
-    if not owner.key or getattr(method.node, "name", "") in ("__init__", "forward"):
+    if not walk.optimizers or not owner.key:
+        return
+    if getattr(method.node, "name", "") in ("__init__", "forward"):
         return
     if not method.module.says(SETS_PARTS, method.node):
         return
     modules = {method.module, *(scope.module for scope in walk.scopes.values())}
     if any(module.says_anywhere(HANDS_OVER) for module in modules):
         return
-    for target, value in _assigned(method.node):
+    for target, value in _known_assigned(walk, method.node):
         path = _below_self(target)
         if not path or _is_put_elsewhere(path[-1], target, modules):
             continue
@@ -95,6 +97,13 @@ def _is_put_elsewhere(name: str, target: ast.Attribute, modules: Iterable[Module
                 return True
         todo.extend(ast.iter_child_nodes(node))
     return False
+
+
+def _known_assigned(walk: Inlining, function: ast.AST) -> list[tuple[ast.Attribute, ast.expr]]:
+    known = walk.known.assigned.get(id(function))
+    if known is None:
+        known = walk.known.assigned[id(function)] = list(_assigned(function))
+    return known
 
 
 def _assigned(function: ast.AST) -> Iterator[tuple[ast.Attribute, ast.expr]]:
@@ -154,7 +163,7 @@ def had_one(walk: Inlining, owner: Thing, path: list[str]) -> bool:
         return False
     for cls in () if owner.cls is None else walk.lineage(owner.cls):
         init = cls.module.methods(cls.node).get("__init__")
-        for target, value in () if init is None else _assigned(init):
+        for target, value in () if init is None else _known_assigned(walk, init):
             if _below_self(target) == path[:1] and makes_parameters(walk, value, cls.module):
                 return True
     return False
@@ -235,7 +244,10 @@ def _has_parameters(walk: Inlining, cls: ClassDef, depth: int) -> bool:
     init = cls.module.methods(cls.node).get("__init__")
     if init is None or "torch.nn.Module" not in walk.bases_outside(cls):
         return False
-    return any(makes_parameters(walk, value, cls.module, depth + 1) for _, value in _assigned(init))
+    return any(
+        makes_parameters(walk, value, cls.module, depth + 1)
+        for _, value in _known_assigned(walk, init)
+    )
 
 
 def _unmoved(value: ast.expr) -> ast.expr:

@@ -98,6 +98,10 @@ class Knowledge:
         """By module, what its top level defines by a name."""
         self.held_losses: dict[int, dict[str, ast.Call]] = {}
         """By class, what makes the losses that its objects have by their names."""
+        self.assigned: dict[int, list[tuple[ast.Attribute, ast.expr]]] = {}
+        """By function, what it gives to attributes whenever it is called."""
+        self.set_in: dict[int, frozenset[str]] = {}
+        """By function, the names on `self` that it gives something to."""
         self.handed_again: dict[tuple[int, str], bool] = {}
         """By module, and by the names of models: whether it hands their parameters over twice."""
 

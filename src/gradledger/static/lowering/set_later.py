@@ -25,7 +25,7 @@ def set_by_others(members: Members, cls: ClassDef, method: str) -> Iterator[str]
     for owner in members.lineage(cls):
         for name, function in owner.module.methods(owner.node).items():
             if name not in inside:
-                given = unset & set(_set_in(function))
+                given = unset & _known_set_in(members, function)
                 unset -= given
                 yield from sorted(given)
 
@@ -40,6 +40,13 @@ def _called(members: Members, cls: ClassDef, method: str) -> set[str]:
             called.add(name)
             left += OWN_CALLS.findall(function.module.text(function.node))
     return called
+
+
+def _known_set_in(members: Members, function: ast.AST) -> frozenset[str]:
+    known = members.known.set_in.get(id(function))
+    if known is None:
+        known = members.known.set_in[id(function)] = frozenset(_set_in(function))
+    return known
 
 
 def _set_in(function: ast.AST) -> Iterator[str]:
