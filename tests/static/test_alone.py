@@ -139,3 +139,12 @@ def test_the_schedule_of_an_only_optimizer_is_followed() -> None:
     checked = check("\n".join(lines))
     assert [unknown.why for unknown in checked.unknown] == [TOO_MANY]
     assert shown(checked) == {("GL503", lines.index("    schedule.step()") + 1)}
+
+
+def test_a_schedule_behind_the_step_of_one_of_two_optimizers_by_one_name_is_not_blamed() -> None:
+    text = tangled(early=False)
+    made = next(line for line in text.splitlines() if line.strip().startswith("tangled ="))
+    two = f"if quick:\n    {made.strip()}\nelse:\n    {made.strip().replace('lr=0.1', 'lr=0.2')}"
+    text = text.replace(made, two)
+    text = text.replace("        tangled.step()", "        tangled.step()\n        schedule.step()")
+    assert "GL503" not in {rule for rule, _ in shown(check(text))}

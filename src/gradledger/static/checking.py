@@ -251,7 +251,7 @@ def _of_schedules(
     program: Program, owner: Own, options: set[str], effort: _Effort
 ) -> Iterator[Finding]:
     """What the schedules of an optimizer do too early, which takes little to tell."""
-    from gradledger.static.lowering.moving import has_schedules, moving
+    from gradledger.static.lowering.moving import comes_first, has_schedules, moving
 
     if not has_schedules(program, owner):
         return
@@ -259,7 +259,10 @@ def _of_schedules(
         findings = effort.findings(moving(program, owner), options)
     except TooManyPaths:
         return
-    yield from (finding for finding in findings if finding.rule == "GL503")
+    for finding in findings:
+        # Whose step comes before it is a guess where one name stands for several optimizers.
+        if finding.rule == "GL503" and comes_first(finding.at, program):
+            yield finding
 
 
 def _wasted_in_turns(followed: list[Root], effort: _Effort, project: Project) -> Iterator[Finding]:

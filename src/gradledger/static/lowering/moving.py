@@ -6,11 +6,15 @@ Without cells there are hardly any pages.
 
 from __future__ import annotations
 
-from gradledger.ledger.events import NO_CELLS, Own, Schedule, Skipped, Step
+from collections.abc import Iterator
+from itertools import takewhile
+
+from gradledger.ledger.events import NO_CELLS, Event, Own, Schedule, Skipped, Step
+from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
-from gradledger.static.lowering.blocks import events_in, mapped
+from gradledger.static.lowering.blocks import events_in, mapped, pieces
 from gradledger.static.lowering.essentials import asking
-from gradledger.static.program import NOTHING, Branch, Do, Program, Require
+from gradledger.static.program import NOTHING, Branch, Do, Loop, Program, Require, Sequence
 
 
 def has_schedules(program: Program, owner: Own) -> bool:
@@ -39,3 +43,29 @@ def moving(program: Program, owner: Own) -> Program:
                 return mapped(piece, less)
 
     return asking(less(program))
+
+
+def comes_first(at: Place, program: Program) -> bool:
+    """Does nobody step before it, on the way to it in the innermost loop around it?"""
+    loops = [p for p in pieces(program) if isinstance(p, Loop) and _has(p, at)]
+    innermost = min(loops, key=lambda loop: sum(1 for _ in events_in(loop)), default=program)
+    return not any(isinstance(event, Step) for event in _on_the_way(at, innermost))
+
+
+def _on_the_way(at: Place, program: Program) -> Iterator[Event]:
+    """The events before it, without those of other ways."""
+    if isinstance(program, Sequence):
+        before = list(takewhile(lambda part: not _has(part, at), program.parts))
+        for part in before:
+            yield from events_in(part)
+        program = program.parts[len(before)]
+    for piece in program.inner if not isinstance(program, Sequence) else ():
+        if _has(piece, at):
+            yield from _on_the_way(at, piece)
+            return
+    if isinstance(program, Sequence):
+        yield from _on_the_way(at, program)
+
+
+def _has(program: Program, at: Place) -> bool:
+    return any(event.at == at for event in events_in(program))
