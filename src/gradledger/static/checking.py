@@ -29,8 +29,8 @@ from gradledger.static.lowering.training import (
 from gradledger.static.program import Loop, Program
 from gradledger.static.project import Project
 from gradledger.static.reading.sources import Source, Trouble
-from gradledger.static.vocabulary import DEPOSITS, STEPS
-from gradledger.static.words import says
+from gradledger.static.vocabulary import BACKWARDS, LEAVES_WINDOWS, STEPS_OTHERS
+from gradledger.static.words import does, says
 
 TOO_DEEP = "it is nested too deeply"
 TOO_MANY = "there are too many paths through it"
@@ -56,7 +56,8 @@ MOST_OUTCOMES_IN_A_FILE = 10_000
 def has_gradients(source: Source) -> bool:
     """Is there anything to follow in the file? Other libraries have gradients, with other laws."""
     text = source.text
-    return (says(text, DEPOSITS) or says(text, STEPS)) and may_be_torch(text)
+    acts = does(text, BACKWARDS) or says(text, LEAVES_WINDOWS) or does(text, STEPS_OTHERS)
+    return acts and may_be_torch(text)
 
 
 def check_source(source: Source, project: Project, *, calls: bool = False) -> Checked:

@@ -15,7 +15,15 @@ DEPOSITS = Pattern(
 )
 """Words without which a function makes no deposit. To define a backward is not to call one."""
 
+LEAVES_WINDOWS = Pattern(
+    "accumulate_grad_|gradient_accumulation", words=("accumulate_grad_", "gradient_accumulation")
+)
+"""Words of who leaves the windows to a framework; mostly in a text, as the name of an option."""
+
 STEPS = Pattern(r"\.step\(", words=(".step(",))
+
+STEPS_OTHERS = Pattern(r"(?<!\bself)\.step\(", words=(".step(",))
+"""`self.step()` calls a function of the same object, which says itself what it spends."""
 
 SPENDS = Pattern(
     r"\.step\(|_step\("

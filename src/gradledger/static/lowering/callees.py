@@ -29,6 +29,8 @@ from gradledger.static.words import Pattern
 SMALL = 16
 """Lines of a function that is worth a look for no other reason."""
 
+_REPLICATES = Pattern("|".join(sorted(REPLICATING)), words=tuple(sorted(REPLICATING)))
+
 SUPER_CALLS = Pattern(r"super\([^)]*\)\.(\w+)\(")
 
 
@@ -80,7 +82,9 @@ class Callees(Expressions):
         """Is what it gives always a net that averages over ranks?"""
         known = self.known.wrapping.get(id(function.node))
         if known is None:
-            returned = [n.value for n in ast.walk(function.node) if isinstance(n, ast.Return)]
+            says = function.module.says(_REPLICATES, function.node)
+            inside = ast.walk(function.node) if says else ()
+            returned = [n.value for n in inside if isinstance(n, ast.Return)]
             known = bool(returned) and all(
                 isinstance(value, ast.Call) and called_name(value) in REPLICATING
                 for value in returned
@@ -129,10 +133,23 @@ class Callees(Expressions):
         if answer is None:
             known[callee] = False  # for functions that call each other
             answer = is_it(function) or any(
-                self._reaches(called, known, is_it) for called in self.called_by(function)
+                self._reaches(called, known, is_it) for called in self._known_called_by(function)
             )
             known[callee] = answer
         return answer
+
+    def _known_called_by(self, function: FunctionDef) -> Iterator[FunctionDef]:
+        """Those that `called_by` gives, which every question goes through again."""
+        callee = callee_of(function)
+        if callee in self.known.called:
+            yield from self.known.called[callee]
+            return
+        found = []
+        for called in self.called_by(function):
+            found.append(called)
+            yield called
+        # Only here: who stops at the first that answers has not asked for the files of the others.
+        self.known.called[callee] = found
 
     def called_by(self, function: FunctionDef) -> Iterator[FunctionDef]:
         """The project's own functions that a function calls, as far as names tell."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import reduce
 
@@ -15,6 +16,7 @@ from gradledger.static.lowering.effects import Excuses, Spends
 from gradledger.static.lowering.joining import join
 from gradledger.static.lowering.spelling import called_name, last_name
 from gradledger.static.lowering.values import NONE, Count, FunctionDef, Known, Scaler, Thing
+from gradledger.static.module import Module
 from gradledger.static.program import Leave, Program
 from gradledger.static.vocabulary import DEPOSITS, DOES, STEPS
 from gradledger.static.words import Pattern
@@ -68,7 +70,17 @@ class Choices(Assignments):
             case _:
                 return False
         module = self.scope.module
-        return module.says(CLEARS, node) and _sets_more_than_once(flag, module.tree)
+        return module.says(CLEARS, node) and self._times_answered(module)[flag] > 1
+
+    def _times_answered(self, module: Module) -> Counter[str]:
+        """How often a file says of each name yes, no, or whether two things are equal.
+
+        `spent = True`, and somewhere else `spent = i % n == 0`.
+        """
+        known = self.known.answered.get(id(module))
+        if known is None:
+            known = self.known.answered[id(module)] = Counter(_answered(module.tree))
+        return known
 
     def _skips_a_beginning(self, node: ast.If) -> bool:
         """`if done < start: continue` ahead of all else: as if these rounds were not there."""
@@ -262,14 +274,10 @@ def chosen(asked: Condition, then: Program, orelse: Program) -> Program:
     return chosen(first, then, chosen(others, then, orelse))
 
 
-def _sets_more_than_once(flag: str, tree: ast.AST) -> bool:
-    """`spent = True`, and somewhere else `spent = i % n == 0`?"""
-    said = [
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign) and any(last_name(t) == flag for t in node.targets)
-    ]
-    return sum(map(_is_an_answer, said)) > 1
+def _answered(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and _is_an_answer(node.value):
+            yield from {last_name(target) for target in node.targets}
 
 
 def _is_an_answer(value: ast.expr) -> bool:

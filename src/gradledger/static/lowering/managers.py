@@ -25,6 +25,9 @@ from gradledger.static.lowering.values import (
     Thing,
 )
 from gradledger.static.program import Leave
+from gradledger.static.words import Pattern
+
+NO_SYNC = Pattern("no_sync", words=("no_sync",))
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +84,7 @@ class Managers(Trying):
             self._enter_manager(item, after)
         if local is not None:
             self.local = local
-        elif "no_sync" in self.scope.module.source and self._holds_back_too_late(node):
+        elif self._holds_back_too_late(node):
             self.local = True
         self.run(node.body)
         self.grad_enabled, self.local, self.accumulating = grad, outer, accumulating
@@ -92,9 +95,12 @@ class Managers(Trying):
 
     def _holds_back_too_late(self, node: ast.With | ast.AsyncWith) -> bool:
         """Is it `no_sync()` under some condition, where the forward has been?"""
+        around, module = self.scope.node, self.scope.module
+        if not (module.says_anywhere(NO_SYNC) if around is None else module.says(NO_SYNC, around)):
+            return False
         from gradledger.static.lowering.holding_back import round_backwards_alone
 
-        return round_backwards_alone(self.scope.node or self.scope.module.tree, node)
+        return round_backwards_alone(around or module.tree, node)
 
     def _enter_manager(self, item: ast.withitem, after: list[Callable[[], None]]) -> None:
         manager = item.context_expr

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from gradledger.errors import GradledgerError
 from gradledger.ledger.places import Place
 from gradledger.static import syntax as ast
-from gradledger.static.lowering.values import ClassDef, Known
+from gradledger.static.lowering.values import ClassDef, FunctionDef, Known
 from gradledger.static.module import Module
 from gradledger.static.words import Pattern
 
@@ -67,6 +68,8 @@ class Knowledge:
     """
 
     def __init__(self) -> None:
+        self.called: dict[Callee, list[FunctionDef]] = {}
+        """The functions of the project that each calls, where all of them were asked for."""
         self.interesting: dict[Callee, bool] = {}
         self.depositing: dict[Callee, bool] = {}
         self.spending: dict[Callee, bool] = {}
@@ -81,6 +84,8 @@ class Knowledge:
         self.spelled: dict[int, str] = {}
         """Conditions, as `ast.unparse` writes them."""
         self.dividing: dict[int, frozenset[str]] = {}
+        self.answered: dict[int, Counter[str]] = {}
+        """By module, how often each name gets a yes or no."""
         self.summing: dict[int, bool] = {}
         self.several: dict[int, bool] = {}
         self.wrapping: dict[int, bool] = {}

@@ -24,7 +24,10 @@ def set_by_others(members: Members, cls: ClassDef, method: str) -> Iterator[str]
     inside = _called(members, cls, method) | {"__init__"}
     for owner in members.lineage(cls):
         for name, function in owner.module.methods(owner.node).items():
-            if name not in inside:
+            if name in inside:
+                continue
+            text = owner.module.text(function)
+            if any(f"self.{each}" in text for each in unset):
                 given = unset & _known_set_in(members, function)
                 unset -= given
                 yield from sorted(given)

@@ -7,6 +7,7 @@ import gc
 
 from gradledger.ledger.values import Value
 from gradledger.static.checked import IRRELEVANT, Checked, Result
+from gradledger.static.reading.imports import STAND_IN, import_lines
 from gradledger.static.reading.relevance import effort, relevant
 from gradledger.static.reading.sources import Trouble, read_bytes
 
@@ -24,7 +25,6 @@ _WORK_THAT_PAYS = 50_000
 """Checking less takes no longer than starting a process."""
 _MOST_TO_REMEMBER = 8_000_000
 """Bytes of source. Their trees are some thirty times as large."""
-_NOTHING_IN_IT = -1
 _CALLING = 20_000
 """About how much work a file is that calls what trains in another, in bytes."""
 
@@ -58,6 +58,8 @@ class FileWork:
         """Whether to say what the content was: for those who remember."""
         self.carrying: frozenset[str] = frozenset()
         """By their full paths, files through which others come to what trains."""
+        self._imports: dict[int, str] = {}
+        """The lines that import something, by file, of those that were looked at for them."""
         self._project: Project | None = None
         self._remembered = 0
 
@@ -72,10 +74,11 @@ class FileWork:
         for index, seen in self._each(items, self._look, jobs=jobs if pays else 1):
             if isinstance(seen, Done):
                 yield index, seen
-            elif seen == _NOTHING_IN_IT:
+            elif isinstance(seen, str):
+                self._imports[index] = seen
                 yield index, Done(IRRELEVANT)
             else:
-                left[index] = int(seen)
+                left[index] = seen
         yield from self._checked(left, self._check, jobs=jobs)
 
     def callers(self, training: Training, *, jobs: int) -> set[int]:
@@ -84,21 +87,25 @@ class FileWork:
             return set()
         from gradledger.static.running.linking import Callers, Steps
 
-        items = range(len(self.files))
-        pays = len(items) >= _LOOKS_THAT_PAY
+        left = [index for index in range(len(self.files)) if index not in self._imports]
+        pays = len(left) >= _LOOKS_THAT_PAY
+        for index, lines in self._each(left, self._import_lines, jobs=jobs if pays else 1):
+            self._imports[index] = lines if isinstance(lines, str) else ""
 
         def importing(steps: Steps) -> Iterator[tuple[str, list[str]]]:
-            def names(index: int) -> str:
-                return " ".join(steps.named_by(self.files[index]))
-
-            for index, found in self._each(items, names, jobs=jobs if pays else 1):
-                if found and isinstance(found, str):
-                    yield self.files[index], found.split(" ")
+            for index, lines in self._imports.items():
+                found = steps.named_by(self.files[index], lines)
+                if found:
+                    yield self.files[index], found
 
         callers = Callers(training, self.roots, importing)
         self.carrying = frozenset(callers.carrying)
         self._project = None
-        return {index for index in items if self.files[index] in callers.paths}
+        return {index for index, path in enumerate(self.files) if path in callers.paths}
+
+    def _import_lines(self, index: int) -> str:
+        data = read_bytes(self.files[index], most=STAND_IN)
+        return "" if isinstance(data, Trouble) else import_lines(data)
 
     def followed(self, items: Sequence[int], *, jobs: int) -> Iterator[tuple[int, Done]]:
         """Follows these for what they call, whatever they say themselves."""
@@ -120,8 +127,11 @@ class FileWork:
                 assert isinstance(done, Done)
                 yield index, done
 
-    def _look(self, index: int) -> int | Done:
-        """The work that a file is, or that nothing is in it, or what is wrong with it."""
+    def _look(self, index: int) -> int | str | Done:
+        """The work that a file is, or what is wrong with it.
+
+        Where nothing is in it, what it imports: by that it may still come to what trains.
+        """
         path = self.files[index]
         data = read_bytes(path)
         if isinstance(data, Trouble):
@@ -129,7 +139,7 @@ class FileWork:
         if relevant(data):
             return effort(data)
         if path not in self.named:
-            return _NOTHING_IN_IT
+            return import_lines(data)
         done = self._follow(index)
         if done.result.checked == Checked():
             return Done(Result(troubles=done.result.troubles, relevant=False))

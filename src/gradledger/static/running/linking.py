@@ -11,15 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 
 from gradledger.static.packages import OUTSIDE, starts
-from gradledger.static.reading.imports import Imported, first_imported, import_lines, imported
+from gradledger.static.reading.imports import Imported, first_imported, imported
 from gradledger.static.reading.mentioning import defining
 from gradledger.static.reading.sources import Trouble, read_bytes
 
 _FARTHEST = 3
 """So many files may stand between a loop and the step that it comes to."""
-
-_IMPORTS_STAND_IN = 8_192
-"""Bytes at the beginning of a file, in all but a few."""
 
 _USES = (b"%s(", b"%s.", b"(%s)", b"(%s,", b", %s)")
 """To call it, to make one, or to have it as a base: who only says what is given to him is given it
@@ -50,7 +47,7 @@ class Steps:
         self._firsts: dict[str, frozenset[str]] = {}
         self._packages: dict[str, tuple[str, ...]] = {}
         self._begin: dict[str, tuple[str, ...]] = {}
-        self._words: dict[str, tuple[bytes, ...]] = {}
+        self._words: dict[str, tuple[str, ...]] = {}
         for path, names in training.items():
             self._add(path, names)
 
@@ -71,33 +68,31 @@ class Steps:
             self._parts.setdefault(above, set()).add(part)
             stem = above
 
-    def named_by(self, path: str) -> list[str]:
-        """The names by which the file knows them: those that it imports."""
+    def named_by(self, path: str, lines: str) -> list[str]:
+        """The names by which the file knows them: those that it imports, by these lines."""
         folder = folder_of(path)
-        words = self._words_for(folder)
-        data = read_bytes(path, most=_IMPORTS_STAND_IN) if words else b""
-        if isinstance(data, Trouble) or not any(word in data for word in words):
+        if not any(word in lines for word in self._words_for(folder)):
             return []
         firsts = self._first_names(folder)
         found: set[str] = set()
-        for line in import_lines(data).decode("utf-8", "replace").split("\n"):
+        for line in lines.split("\n"):
             if " ." in line or not firsts.isdisjoint(first_imported(line)):
                 for each in imported(line):
                     found.update(self._meant(folder, each))
         return sorted(found)
 
-    def _words_for(self, folder: str) -> tuple[bytes, ...]:
-        """One of these stands in each file of the folder that imports any of them.
+    def _words_for(self, folder: str) -> tuple[str, ...]:
+        """One of these stands in the imports of each file of the folder that has any of them.
 
         Either the first name of an absolute import, or a name that one with dots ends with.
         """
         known = self._words.get(folder)
         if known is None:
-            words = {name.encode() for name in self._first_names(folder)}
+            words = set(self._first_names(folder))
             # A folder need not be a package for its files to import each other with dots.
             top = (folder, *self._packages_of(folder))[-1]
             ends = self._ends.get(top, set())
-            words |= {name.encode() for name in ends} if len(ends) < _MANY else {b"from ."}
+            words |= ends if len(ends) < _MANY else {"from ."}
             known = self._words[folder] = tuple(words)
         return known
 
