@@ -21,11 +21,6 @@ WASTED = {
 }
 """Right, and yet work for nothing: infos."""
 
-BLAMED = {
-    "accumulation_over_a_generator.py": "how much a generator gives is not followed",
-}
-"""Right, and still blamed."""
-
 UNSEEN = {
     "lightning_module_clears_each_batch.py": "Lightning itself makes the deposits that are lost",
     "transformers_callback_clears.py": "the Trainer itself makes the deposits that are lost",
@@ -51,19 +46,7 @@ def test_a_good_example_gives_none(rule: Rule) -> None:
     assert shown(checked(good(rule).path)) == set()
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(
-            path,
-            id=path.stem,
-            marks=[pytest.mark.xfail(strict=True, reason=why)]
-            if (why := BLAMED.get(path.name))
-            else [],
-        )
-        for path in programs(RUNTIME / "traps")
-    ],
-)
+@pytest.mark.parametrize("path", programs(RUNTIME / "traps"), ids=lambda path: path.stem)
 def test_correct_code_that_looks_wrong_gives_no_finding(path: Path) -> None:
     assert shown(checked(path)) == WASTED.get(path.name, set())
 

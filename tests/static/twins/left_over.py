@@ -37,6 +37,36 @@ TWINS = {
                     optimizer.step()
                     optimizer.zero_grad()
         """,
+    "a generator gives as many batches as its loop has rounds": """
+        rows = torch.randn(64, 8)
+
+        def batches(size):
+            for start in range(0, len(rows), size):
+                yield rows[start : start + size]
+
+        for epoch in range(epochs):
+            for i, x in enumerate(batches(4)):  # right only
+            for i, x in enumerate(batches(7)):  # wrong only
+                (model(x).pow(2).mean() / 4).backward()  # GL203
+                if i % 4 == 3:
+                    optimizer.step()
+                    optimizer.zero_grad()
+        """,
+    "a generator that leaves some out gives fewer": """
+        rows = torch.randn(64, 8)
+
+        def batches(size):
+            for start in range(0, len(rows), size):
+                if rows[start, 0] < 0: continue  # wrong only
+                yield rows[start : start + size]
+
+        for epoch in range(epochs):
+            for i, x in enumerate(batches(4)):
+                (model(x).pow(2).mean() / 4).backward()  # GL203
+                if i % 4 == 3:
+                    optimizer.step()
+                    optimizer.zero_grad()
+        """,
     "a dataset of one's own says how long it is": """
         class Rows(torch.utils.data.Dataset):
             def __len__(self):

@@ -364,6 +364,11 @@ class Inlining(Looking):
         made = self.computed(*values, sure=False)
         if made.plain:
             made = self.computed(*self._nets_called(function), sure=False)
+        if made.plain and self.is_generator(function):
+            from gradledger.static.lowering.generating import number_given
+
+            number = number_given(self, function, arguments)
+            return Thing(plain=True, shape=(number,)) if number else made
         if made.reach:
             surely = made.reach
             if cuts(function):

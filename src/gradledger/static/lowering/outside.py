@@ -80,7 +80,8 @@ class OutsideCalls(TensorCalls):
             return None
         given = self.used(node.args[0])
         if name == "len":
-            return LENGTH
+            shape = sizes.shape_of(given)
+            return Constant.of(shape[0]) if shape else LENGTH
         return given if isinstance(given, Parameters) else None
 
     def _made_on_demand(self, node: ast.Call) -> Items | None:
