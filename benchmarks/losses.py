@@ -56,6 +56,8 @@ def _missed(table: Ratios, floor: Row | None) -> Iterator[Loss]:
                 remark = f"out of reach: {FLOOR}, {_told(floor)}"
             elif row.low is not None and row.low <= row.goal:
                 remark = "within the noise"
+            elif floor is not None:
+                remark = f"{FLOOR}, {_told(floor)}"
             yield Loss(
                 table.title, f"{row.name} {_told(row)}", f"its goal, {ratio(row.goal)}", remark
             )
