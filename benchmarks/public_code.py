@@ -2,7 +2,7 @@
 
 They are not a part of the project: `GRADLEDGER_PUBLIC_CODE` names a folder that has them, each in a
 folder of its own called owner+name. `public_findings.tsv` has the judgements, with the commits
-where they are known, of the twentieth reading that docs/public-code.md tells of: all that was
+where they are known, of the twenty-third reading that docs/public-code.md tells of: all that was
 shown then, and what was seen to be missing in the same files.
 """
 
