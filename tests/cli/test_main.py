@@ -167,6 +167,7 @@ def test_a_check_of_a_small_file_loads_little(tmp_path: Path) -> None:
     done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.splitlines()[-1].split())
     assert not loaded & {"argparse", "ast", "dataclasses", "inspect", "json", "pathlib", "typing"}
+    assert not loaded & {"enum", "re"}, "no pattern is asked about a plain loop"
     assert not loaded & {f"gradledger.{name}" for name in ("ledger.book", "static.fixing.fixing")}
     ours = {name for name in loaded if name.startswith("gradledger.")}
     rules = {name[17:22] for name in ours if name.startswith("gradledger.rules.gl")}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from gradledger.errors import GradledgerError
 from gradledger.ledger.places import Place
 from gradledger.static import syntax as ast
@@ -141,7 +139,7 @@ class Scope:
         self.cls: object = None
 
 
-DATA = Pattern(r"load|data|iter|batch|val|test|dev|held|dl\b", re.IGNORECASE)
+DATA = Pattern(r"(?i)load|data|iter|batch|val|test|dev|held|dl\b")
 """Names of data that is gone through batch by batch."""
 
 

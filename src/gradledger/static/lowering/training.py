@@ -10,9 +10,7 @@ from gradledger.static.lowering.callees import Callees
 from gradledger.static.lowering.values import ClassDef
 from gradledger.static.module import Module
 from gradledger.static.vocabulary import BACKWARDS, STEPS
-from gradledger.static.words import Pattern, says
-
-_IMPORTS = Pattern(r"(?:^|[\r\n])[ \t]*(?:import|from)[ \t]+(?=(\w+))|\bimport[ \t]+(\*)")
+from gradledger.static.words import Pattern, first_word, last_word, lines_of, says
 
 TORCH = (
     *("torch", "pytorch_lightning", "lightning", "accelerate", "deepspeed", "apex"),
@@ -41,7 +39,18 @@ def is_torch(text: str) -> bool:
 
 
 def _imported(text: str) -> Iterator[str]:
-    return (match[1] or match[2] for match in _IMPORTS.finditer(text))
+    """What the file's lines import: of each the first name, and * for all that there is."""
+    for line in lines_of(text.replace("\t", " ")):
+        keyword, _, rest = line.lstrip(" ").partition(" ")
+        if keyword in ("import", "from") and (name := first_word(rest.lstrip(" "))):
+            yield name
+        if "import " in line and any(map(_imports, line.split("*")[:-1])):
+            yield "*"
+
+
+def _imports(code: str) -> bool:
+    """Does what stands there import what follows?"""
+    return code.endswith(" ") and last_word(code.rstrip(" ")) == "import"
 
 
 def may_be_torch(text: str) -> bool:
