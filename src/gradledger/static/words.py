@@ -58,7 +58,10 @@ class Pattern:
         """Does it match on this line, where one of its words stands?"""
         if self.is_words:
             return True
-        return any(word in line for word in self.surely) or self.search(line) is not None
+        for word in self.surely:
+            if word in line:
+                return True
+        return self.search(line) is not None
 
 
 def literal(text: str) -> str:
@@ -70,9 +73,13 @@ _ESCAPED = {ord(sign): f"\\{sign}" for sign in "()[]{}?*+-|^$\\.&~# \t\n\r\v\f"}
 """The table of `re`, which is not loaded to see whether a pattern is made of words alone."""
 
 
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
+"""Those of nearly all names: the rest is looked at one by one."""
+
+
 def first_word(text: str) -> str:
     """The word that the text begins with, if it does: `\\w*`."""
-    end = 0
+    end = len(text) - len(text.lstrip(_LETTERS))
     while _is_letter(text[end : end + 1]):
         end += 1
     return text[:end]
@@ -80,7 +87,7 @@ def first_word(text: str) -> str:
 
 def last_word(text: str) -> str:
     """The word that the text ends with, if it does."""
-    start = len(text)
+    start = len(text.rstrip(_LETTERS))
     while start and _is_letter(text[start - 1]):
         start -= 1
     return text[start:]

@@ -46,13 +46,16 @@ class Uses:
 
     def __init__(self, text: str) -> None:
         self._methods: dict[str, set[str]] = {}
-        dot = -1
-        for code in text.split("."):
-            behind = code.lstrip()
-            method = first_word(behind) if dot >= 0 and behind.startswith(_METHODS) else ""
+        first, *behind_dots = text.split(".")
+        dot = len(first)
+        for code in behind_dots:
             # There are few of these methods and many names: these are looked at afterwards.
-            if method in _METHODS and (owner := _owner(text[max(0, dot - _FAR) : dot])):
-                self._methods.setdefault(owner, set()).add(method)
+            if code.startswith(_METHODS) or (
+                code[:1].isspace() and code.lstrip().startswith(_METHODS)
+            ):
+                method = first_word(code.lstrip())
+                if method in _METHODS and (owner := _owner(text[max(0, dot - _FAR) : dot])):
+                    self._methods.setdefault(owner, set()).add(method)
             dot += len(code) + 1
         self._stepped = set(_STEPPED_BY_SCALER.findall(text)) if "scaler." in text else set()
 

@@ -10,7 +10,12 @@ from gradledger.static.lowering.callees import Callees
 from gradledger.static.lowering.values import ClassDef
 from gradledger.static.module import Module
 from gradledger.static.vocabulary import BACKWARDS, STEPS
-from gradledger.static.words import Pattern, first_word, last_word, lines_of, says
+from gradledger.static.words import Pattern, says
+
+_IMPORTS = Pattern(r"(?:^|[\r\n])[ \t]*(?:import|from)[ \t]+(?=(\w+))|\bimport[ \t]+(\*)")
+
+_PLAINLY = ("import torch", "from torch")
+"""How a line begins that says it, in nearly all files: no pattern is needed to see that."""
 
 TORCH = (
     *("torch", "pytorch_lightning", "lightning", "accelerate", "deepspeed", "apex"),
@@ -33,24 +38,15 @@ def is_torch(text: str) -> bool:
 
     One may do so with what other files have made of it.
     """
+    if text.startswith(_PLAINLY) or any(f"\n{said}" in text for said in _PLAINLY):
+        return True
     if any(name.startswith(TORCH) for name in _imported(text)):
         return True
     return "zero_grad(" in text and OTHERS.isdisjoint(_imported(text))
 
 
 def _imported(text: str) -> Iterator[str]:
-    """What the file's lines import: of each the first name, and * for all that there is."""
-    for line in lines_of(text.replace("\t", " ")):
-        keyword, _, rest = line.lstrip(" ").partition(" ")
-        if keyword in ("import", "from") and (name := first_word(rest.lstrip(" "))):
-            yield name
-        if "import " in line and any(map(_imports, line.split("*")[:-1])):
-            yield "*"
-
-
-def _imports(code: str) -> bool:
-    """Does what stands there import what follows?"""
-    return code.endswith(" ") and last_word(code.rstrip(" ")) == "import"
+    return (match[1] or match[2] for match in _IMPORTS.finditer(text))
 
 
 def may_be_torch(text: str) -> bool:
