@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gradledger.static
-from gradledger.static.words import Pattern, Words, lines_of, says
+from gradledger.static.words import Pattern, Words, first_word, last_word, lines_of, literal, says
 
 
 def _with_words() -> dict[str, Pattern]:
@@ -53,7 +53,7 @@ def test_by_its_words_a_pattern_is_found_on_the_same_lines(
     text = end.join(data.draw(st.lists(line, max_size=6)))
     lines = lines_of(text)
     by_words, by_pattern = Words(lines), Words(lines)
-    without = Pattern(pattern.pattern, pattern.flags)
+    without = Pattern(pattern.pattern)
     for n in range(1, len(lines) + 1):
         assert by_words.match(pattern, n, n) == by_pattern.match(without, n, n)
 
@@ -67,7 +67,7 @@ def test_a_pattern_is_compiled_when_it_is_first_asked() -> None:
 def test_a_pattern_that_was_asked_once_is_not_compiled_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    pattern = Pattern(r"\w+", re.IGNORECASE)
+    pattern = Pattern(r"(?i)\w+")
     assert pattern.findall("a b") == ["a", "b"]
     monkeypatch.setattr(re, "compile", None)
     assert pattern.findall("c") == ["c"]
@@ -84,3 +84,14 @@ def test_a_line_of_code_says_it(line: str) -> None:
 )
 def test_an_example_or_a_definition_does_not(line: str) -> None:
     assert not says(f"import torch\n    {line}\nx = 1", WITH_WORDS["DEPOSITS"])
+
+
+@given(st.text())
+def test_a_literal_is_what_re_would_have_escaped(text: str) -> None:
+    assert literal(text) == re.escape(text)
+
+
+@given(st.text())
+def test_a_word_is_made_of_what_patterns_take_for_letters(text: str) -> None:
+    assert [first_word(text)] == re.findall(r"\A\w*", text)
+    assert [last_word(text)] == re.findall(r"\w*\Z", text)[:1]

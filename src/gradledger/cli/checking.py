@@ -11,7 +11,6 @@ from gradledger.cli.settings import Settings
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.values import Value, replace
 from gradledger.report.inspection import Inspection, NotChecked, Unknown
-from gradledger.report.paths import cell_of, shown
 from gradledger.static.running.running import Result, check_bytes, check_paths
 
 TYPE_CHECKING = False
@@ -86,7 +85,7 @@ def check(settings: Settings, *, stdin: bytes | None = None) -> Outcome:
             followed=gathered.followed,
         ),
         remarks=tuple(_troubles(gathered)),
-        incomplete=any(cell_of(trouble.path)[0] in named for trouble in gathered.troubles),
+        incomplete=bool(gathered.troubles) and _are_among(named, gathered.troubles),
         files=tuple(gathered.files),
         stdin=stdin,
     )
@@ -128,7 +127,18 @@ def _reading_order(unknown: Unknown) -> tuple[str, int, str]:
     return unknown.path, unknown.line, unknown.what
 
 
+def _are_among(named: set[str], troubles: list[Trouble]) -> bool:
+    """Is one of the files that were named in trouble?"""
+    from gradledger.report.paths import cell_of
+
+    return any(cell_of(trouble.path)[0] in named for trouble in troubles)
+
+
 def _troubles(gathered: Gathered) -> Iterator[str]:
+    if not gathered.troubles:
+        return
+    from gradledger.report.paths import shown
+
     for path, line, message in gathered.troubles:
         place = f"{shown(path)}:{line}" if line else shown(path)
         yield f"{place}: not checked: {message}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from gradledger.ledger.enums import Enum
 
 
 class Law(Enum):

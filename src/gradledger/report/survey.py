@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from gradledger.report.counts import counted
-from gradledger.report.paths import cell_of, shown
 from gradledger.report.visible import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gradledger.report.inspection import Inspection
     from gradledger.report.terminal import Line, Terminal
@@ -19,6 +18,8 @@ NAMED = 6
 
 def unknown(inspection: Inspection) -> Iterator[Line]:
     """A row for each piece of code that could not be followed, and why."""
+    from gradledger.report.paths import shown
+
     for one in inspection.unknown:
         place = visible(f"{shown(one.path)}:{one.line}")
         why = visible(f"{one.what}: {one.why}")
@@ -62,7 +63,7 @@ def _found(inspection: Inspection) -> Iterator[Line]:
         judged, style = ("balance", "cure")
     found = Counter(map(severity, inspection.findings))
     score = ", ".join(counted(found[s], s.value) for s in WORST_FIRST if found[s])
-    files = len({cell_of(finding.at.path)[0] for finding in inspection.findings})
+    files = _files(finding.at.path for finding in inspection.findings)
     # A finding may stand in a file that another one imports and nobody named.
     looked_at = counted(max(inspection.files, files), "file")
     yield ((f"The books {judged}", style), f": {score} in {files:,} of {looked_at}.")
@@ -106,7 +107,7 @@ def _aside(inspection: Inspection) -> str:
     if inspection.unknown:
         parts.append(f"{len(inspection.unknown):,} unknown (--unknown lists them)")
     if inspection.not_checked:
-        files = len({cell_of(left.path)[0] for left in inspection.not_checked})
+        files = _files(left.path for left in inspection.not_checked)
         parts.append(f"{counted(files, 'file')} not checked")
     if inspection.suppressed:
         parts.append(f"{counted(len(inspection.suppressed), 'finding')} ignored by comments")
@@ -115,3 +116,10 @@ def _aside(inspection: Inspection) -> str:
     if inspection.unshown:
         parts.append(f"{inspection.unshown:,} possible (--possible shows them)")
     return ", ".join(parts)
+
+
+def _files(paths: Iterable[str]) -> int:
+    """How many these are, where the cells of a notebook are one file."""
+    from gradledger.report.paths import cell_of
+
+    return len({cell_of(path)[0] for path in paths})

@@ -6,10 +6,9 @@ could hide a finding, or rewrite the screen.
 
 from __future__ import annotations
 
-import re
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from typing import TextIO
 
 TAB = 4
@@ -26,7 +25,11 @@ _UNKNOWN = "\ufffd"
 
 def visible(text: str) -> str:
     """The same number of characters, with a picture in place of each that a terminal obeys."""
-    return text if text.isprintable() else re.sub(_OBEYED, _picture, text)
+    if text.isprintable():
+        return text
+    import re  # with enum, which it loads, it takes longer than most reports
+
+    return re.sub(_OBEYED, _picture, text)
 
 
 def _picture(match: re.Match[str]) -> str:

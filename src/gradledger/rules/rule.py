@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
+from gradledger.ledger.enums import Enum
 from gradledger.ledger.values import Value
 
 TYPE_CHECKING = False

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
-
 from gradledger.static.words import Pattern
 
-BACKWARDS = Pattern(r"(?<!def )\b(?:manual_)?backward\(", words=("backward(",))
+BACKWARDS = Pattern(
+    r"(?<!def )\b(?:manual_)?backward\(", words=("backward(",), surely=(".backward(",)
+)
 """Words without which code makes no deposit itself, whatever it tells frameworks to do."""
 
 DEPOSITS = Pattern(
     r"(?<!def )\b(?:manual_)?backward\(|accumulate_grad_|gradient_accumulation",
     words=("backward(", "accumulate_grad_", "gradient_accumulation"),
+    surely=(".backward(",),
 )
 """Words without which a function makes no deposit. To define a backward is not to call one."""
 
@@ -26,10 +27,9 @@ STEPS_OTHERS = Pattern(r"(?<!\bself)\.step\(", words=(".step(",))
 """`self.step()` calls a function of the same object, which says itself what it spends."""
 
 SPENDS = Pattern(
-    r"\.step\(|_step\("
+    r"(?m)\.step\(|_step\("
     r"|(?<!autograd)\._?grad(?:\.\w| *[-+*/])|[-+*/] *[\w.\[\]]+\._?grad\b"
     r"|(?:sub|add|mul|div|lerp|copy)\w*\([^\r\n]*\._?grad\b|= *[\w.\[\]]+\._?grad *(?:#|$)",
-    re.MULTILINE,
     words=(".step(", ".grad", "._grad", "_step("),
 )
 """Words without which a function spends nothing."""
@@ -84,5 +84,5 @@ NO_GRADIENTS = Pattern(
 )
 """Words of functions that compute without gradients, or what has none: `(out > 0).float()`."""
 
-WINDOW = Pattern(r"accum|grad_acc|acc_step|micro|ga_steps", re.IGNORECASE)
+WINDOW = Pattern(r"(?i)accum|grad_acc|acc_step|micro|ga_steps")
 """Names for the number of micro-batches in a window."""

@@ -1,14 +1,14 @@
 """Patterns of words, and on which lines of a file they stand.
 
 There are many patterns, and to ask one costs little. A small file asks few, so each is compiled
-when it is first asked. A large one asks the same about all of its text, where to look for a word
-takes a hundredth of the time that a pattern does; and what stands where is found once, however many
-functions ask.
+when it is first asked, and `re` is loaded with the first: to load it takes longer than to check ten
+plain lines, which ask none. A large one asks the same about all of its text, where to look for a
+word takes a hundredth of the time that a pattern does; and what stands where is found once, however
+many functions ask.
 """
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
@@ -17,33 +17,85 @@ from gradledger.static import syntax as ast
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterator
     from typing import Any
 
 
 class Pattern:
-    """As one of `re.compile`. `words`: every match is on one line, and has one of them in it."""
+    """As one of `re.compile`. `words`: every match is on one line, and has one of them in it.
+
+    `surely`: where one of these stands, it matches.
+    """
 
     search: Callable[[str], re.Match[str] | None]
     match: Callable[[str], re.Match[str] | None]
     split: Callable[[str], list[str]]
     findall: Callable[[str], list[Any]]
     finditer: Callable[[str], Iterator[re.Match[str]]]
+    sub: Callable[[str, str], str]
     is_words: bool
     """It matches its words, and nothing else: where one stands, there is nothing left to ask."""
 
-    def __init__(self, text: str, flags: int = 0, *, words: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, text: str, *, words: tuple[str, ...] = (), surely: tuple[str, ...] = ()
+    ) -> None:
         self.pattern = text
-        self.flags = flags
         self.words = words
+        self.surely = surely
 
     def __getattr__(self, name: str) -> Any:
         if name == "is_words":
-            found = self.pattern == "|".join(map(re.escape, self.words)) and not self.flags
+            found = self.pattern == "|".join(map(literal, self.words))
         else:
-            found = getattr(re.compile(self.pattern, self.flags), name)
+            import re
+
+            found = getattr(re.compile(self.pattern), name)
         setattr(self, name, found)  # the next one who asks comes here no more
         return found
+
+    def is_on(self, line: str) -> bool:
+        """Does it match on this line, where one of its words stands?"""
+        if self.is_words:
+            return True
+        for word in self.surely:
+            if word in line:
+                return True
+        return self.search(line) is not None
+
+
+def literal(text: str) -> str:
+    """A pattern of this text, and of nothing else: what `re.escape` gives."""
+    return text.translate(_ESCAPED)
+
+
+_ESCAPED = {ord(sign): f"\\{sign}" for sign in "()[]{}?*+-|^$\\.&~# \t\n\r\v\f"}
+"""The table of `re`, which is not loaded to see whether a pattern is made of words alone."""
+
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
+"""Those of nearly all names: the rest is looked at one by one."""
+
+
+def first_word(text: str) -> str:
+    """The word that the text begins with, if it does: `\\w*`."""
+    end = len(text) - len(text.lstrip(_LETTERS))
+    while _is_letter(text[end : end + 1]):
+        end += 1
+    return text[:end]
+
+
+def last_word(text: str) -> str:
+    """The word that the text ends with, if it does."""
+    start = len(text.rstrip(_LETTERS))
+    while start and _is_letter(text[start - 1]):
+        start -= 1
+    return text[start:]
+
+
+def _is_letter(sign: str) -> bool:
+    """May it stand in a word, for patterns as for Python?"""
+    return sign.isalnum() or sign == "_"
 
 
 _CALLS_BACKWARDS = Pattern(r"\(\s*(\w+)(?:\.(\w+))?")
@@ -80,8 +132,7 @@ class Words:
         return [line for line in sorted(having) if self._in_code(pattern, self._lines[line - 1])]
 
     def _in_code(self, pattern: Pattern, line: str) -> bool:
-        said = pattern.is_words or pattern.search(line)
-        return bool(said) and not line.lstrip().startswith("#")
+        return pattern.is_on(line) and not line.lstrip().startswith("#")
 
     def _lines_having(self, word: str) -> list[int]:
         known = self._having.get(word)
@@ -187,7 +238,7 @@ def _said(text: str, pattern: Pattern) -> Iterator[int]:
             line = text[text.rfind("\n", 0, at) + 1 : end if end >= 0 else None]
             if line.lstrip().startswith((">>>", "...", "#")):
                 continue
-            if pattern.is_words or pattern.search(line):
+            if pattern.is_on(line):
                 yield at
 
 

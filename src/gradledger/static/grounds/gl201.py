@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import dropwhile
 
 from gradledger.ledger.events import Backward, Step
@@ -20,7 +19,7 @@ MEASURES = Pattern(
 )
 """Words of code that computes gradients to see how long that takes."""
 
-EPOCHS = Pattern(r"epoch", re.IGNORECASE)
+EPOCHS = Pattern(r"(?i)epoch")
 """Without them, it is no training: somebody tries how large a batch may be, or whether it runs.
 
 Told by words, because nothing else tells: who tries goes round in the same loops."""

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from gradledger.static import syntax as ast
+from gradledger.static.lowering.roles import OF_MODELS
 from gradledger.static.lowering.spelling import is_static
 from gradledger.static.lowering.values import FunctionDef
-
-OF_MODELS = frozenset({"parameters", "named_parameters", "zero_grad"})
-"""Methods of nets, and of nothing that is data."""
 
 _FARTHEST = 3
 """So many functions may hand a net on, before one of them asks."""

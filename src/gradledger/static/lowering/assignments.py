@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from gradledger.ledger.values import replace
 from gradledger.static import syntax as ast
 from gradledger.static.lowering import facts, graphless
@@ -28,6 +26,7 @@ from gradledger.static.lowering.values import (
 )
 from gradledger.static.lowering.weights import operator_of, terms_of
 from gradledger.static.lowering.windows import is_remainder
+from gradledger.static.words import Pattern, literal
 
 _NAMED = {ast.Name, ast.Attribute, ast.Subscript}
 """What a state is called by."""
@@ -293,8 +292,9 @@ class Assignments(ByHand):
     def _needs_no_item(self, outputs: ast.expr, key: str) -> bool:
         """Does `outputs[…].item()` stand here of other keys, and of this one nothing like it?"""
         text = self.scope.module.text(self.scope.node or self.scope.module.tree)
-        called = re.findall(rf"{re.escape(ast.unparse(outputs))}\[['\"](\w+)['\"]\]\.(\w+)", text)
-        return "item" in dict(called).values() and key not in dict(called)
+        calls = Pattern(literal(ast.unparse(outputs)) + r"\[['\"](\w+)['\"]\]\.(\w+)")
+        called = dict(calls.findall(text))
+        return "item" in called.values() and key not in called
 
     def _is_number(self, value: ast.expr) -> bool:
         """`3`, `n`, `x.size(0)`, `len(y)`?"""

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 
 from gradledger.ledger.values import replace
 from gradledger.static import syntax as ast
-from gradledger.static.lowering.asked import asked_for_parameters
 from gradledger.static.lowering.expressions import Expressions
 from gradledger.static.lowering.facts import REPLICATING
 from gradledger.static.lowering.scopes import DATA, Callee
@@ -110,6 +109,8 @@ class Callees(Expressions):
         """Of what it is given, that which it asks for parameters, or hands on to one that does."""
         known = self.known.asked.get(id(function.node))
         if known is None:
+            from gradledger.static.lowering.asked import asked_for_parameters
+
             known = self.known.asked[id(function.node)] = asked_for_parameters(
                 function, self._meant_by
             )

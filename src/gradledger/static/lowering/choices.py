@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import reduce
@@ -22,8 +21,7 @@ from gradledger.static.vocabulary import DEPOSITS, DOES, STEPS
 from gradledger.static.words import Pattern
 
 GUARD = Pattern(
-    r"isfinite|isnan|isinf|nan\b|\binf\b|norm|overflow|skip|bad|invalid|anomal|outlier|explod|thresh|valid",
-    re.IGNORECASE,
+    r"(?i)isfinite|isnan|isinf|nan\b|\binf\b|norm|overflow|skip|bad|invalid|anomal|outlier|explod|thresh|valid"
 )
 
 OF_FLAGS = frozenset({"GL101", "GL201"})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from gradledger.ledger.events import Update, Weight
@@ -28,6 +27,7 @@ from gradledger.static.lowering.values import (
 )
 from gradledger.static.program import Loop, Tick
 from gradledger.static.vocabulary import WINDOW
+from gradledger.static.words import Pattern
 
 APEX = "amp"
 """The scaler that apex keeps to itself."""
@@ -268,9 +268,9 @@ class Frameworks(Statements):
         if weight.divided_at.path != module.path:
             return False
         size = f"{weight.divisor:g}"
-        given = rf"(accumulate_grad_batches|gradient_accumulation_steps)\s*=\s*{size}\b"
+        given = Pattern(rf"(accumulate_grad_batches|gradient_accumulation_steps)\s*=\s*{size}\b")
         line = module.lines[weight.divided_at.line - 1]
-        return bool(WINDOW.search(line) or re.search(given, module.source))
+        return bool(WINDOW.search(line) or given.search(module.source))
 
     # What hooks return
 

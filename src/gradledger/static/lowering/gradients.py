@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from gradledger.ledger.events import Keep
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
@@ -43,6 +41,8 @@ SCALE_MATTERS_NOT = Pattern(r"get_scale|isfinite|isnan|isinf")
 TIMES_THE_SCALE = Pattern(r"[*/] *[\w.]+\.get_scale\(|get_scale\( *\) *\*", words=("get_scale(",))
 """Words of code that puts a limit into the unit of scaled gradients, or a norm out of it."""
 
+INFINITE = Pattern(r"\binf\b")
+_KEY_PARTS = Pattern(r"[.\[]")
 HUGE = 1e6
 """A norm that no gradient has: who clips to it wants to know the norm."""
 
@@ -127,7 +127,7 @@ class GradientCalls(Stepping):
         if self.guarded:
             return False
         for key in keys:
-            made = self.store.get(key) or self.store.get(re.split(r"[.\[]", key)[0])
+            made = self.store.get(key) or self.store.get(_KEY_PARTS.split(key)[0])
             if not isinstance(made, Thing) or not (made.leaf or made.built or made.cls):
                 return False
         return bool(keys)
@@ -167,7 +167,7 @@ class GradientCalls(Stepping):
         if isinstance(limit, Constant) and isinstance(limit.value, int | float):
             return limit.value >= HUGE
         given = [*node.args[1:2], *(k.value for k in node.keywords if k.arg == "max_norm")]
-        return any(re.search(r"\binf\b", ast.unparse(value)) for value in given)
+        return any(INFINITE.search(ast.unparse(value)) for value in given)
 
     def _of_items(self, items: Items, name: str, node: ast.Call) -> Known:
         arguments = self.arguments(node)

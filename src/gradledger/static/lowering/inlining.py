@@ -8,7 +8,6 @@ from gradledger.ledger.events import Keep
 from gradledger.ledger.tuples import NamedTuple
 from gradledger.ledger.values import replace
 from gradledger.static import syntax as ast
-from gradledger.static.lowering.asked import handed
 from gradledger.static.lowering.blocks import acts, events_in, holds
 from gradledger.static.lowering.callees import SMALL, cuts, has_no_graph, is_decorated, length_of
 from gradledger.static.lowering.effects import (
@@ -139,6 +138,8 @@ class Inlining(Looking):
         unnamed = any(isinstance(v, Thing) and _may_be_a_net(v) for v in arguments.values())
         if not unnamed or len(arguments.positional) != len(node.args):
             return arguments
+        from gradledger.static.lowering.asked import handed
+
         nets: dict[ast.expr, Known] = {}
         asked = self.asked_for_parameters(function)
         for name, spelled in handed(function, node) if asked else ():

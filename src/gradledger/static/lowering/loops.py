@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from gradledger.ledger.values import replace
 from gradledger.static import syntax as ast
 from gradledger.static.lowering.blocks import acts
@@ -104,9 +102,9 @@ class Loops(ManyOptimizers):
         """A loop over parameters that nobody knows: what is done to one is done to all."""
         if not isinstance(items, Thing) or not isinstance(node.target, ast.Name):
             return False
-        grad = rf"\b{node.target.id}\._?grad\b"
+        grad = Pattern(rf"\b{node.target.id}\._?grad\b")
         text = self.scope.module.text(node)
-        return "grad" in text and bool(re.search(grad, text))
+        return "grad" in text and bool(grad.search(text))
 
     def _one_of(self, parameters: Parameters, node: ast.For | ast.AsyncFor) -> Known:
         if isinstance(node.target, ast.Tuple) and len(node.target.elts) == 2:

@@ -10,10 +10,9 @@ from gradledger.ledger.values import replace
 from gradledger.static import syntax as ast
 from gradledger.static.lowering import facts
 from gradledger.static.lowering.asking import counts_rounds
-from gradledger.static.lowering.choices import chosen
+from gradledger.static.lowering.choices import Choices, chosen
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.spelling import called_name
-from gradledger.static.lowering.trying import Trying
 from gradledger.static.lowering.values import (
     NONE,
     UNKNOWN,
@@ -51,7 +50,7 @@ class Halves(NamedTuple):
     rest: list[ast.stmt]
 
 
-class Managers(Trying):
+class Managers(Choices):
     """Managers of torch, of frameworks, and of the project itself."""
 
     def managing(self, node: ast.With | ast.AsyncWith) -> None:

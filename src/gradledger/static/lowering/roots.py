@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -22,6 +21,7 @@ MAKES = Pattern(
 )
 """Words of code that makes what deposits or spends, or data of which the size is known."""
 
+_WORDS, _OWN_CALLS = Pattern(r"\w+"), Pattern(r"self\.(\w+)\(")
 MADE = Pattern(r"= *(?:torch\.)?(?:optim\.)?[A-Z]\w*\(.*parameters\(", words=("parameters(",))
 CLEARS = Pattern(r"\.zero_grad\(", words=(".zero_grad(",))
 
@@ -72,7 +72,7 @@ class Roots:
             if isinstance(d, Function) and self._is_worth_it(FunctionDef(d, self._module, ""))
         ]
         if len(functions) > 1:
-            counts = Counter(re.findall(r"\w+", self._module.source))
+            counts = Counter(_WORDS.findall(self._module.source))
             functions.sort(key=lambda f: counts[f.name])
         for node in functions:
             if id(node) not in self._following.done:
@@ -91,7 +91,7 @@ class Roots:
         if not hooks and not any(self._may_train(f, cls) for f in found.values()):
             return
         texts = {name: f.module.text(f.node) for name, f in found.items()}
-        called = Counter(re.findall(r"self\.(\w+)\(", "\n".join(texts.values())))
+        called = Counter(_OWN_CALLS.findall("\n".join(texts.values())))
         order = sorted(
             (name for name in found if name not in ("__init__", "configure_optimizers")),
             key=called.__getitem__,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
 from gradledger.errors import GradledgerError
@@ -146,7 +145,7 @@ class Scope:
         self.cls: object = None
 
 
-DATA = Pattern(r"load|data|iter|batch|val|test|dev|held|dl\b", re.IGNORECASE)
+DATA = Pattern(r"(?i)load|data|iter|batch|val|test|dev|held|dl\b")
 """Names of data that is gone through batch by batch."""
 
 

@@ -91,6 +91,12 @@ class Statements(Loops):
                 return Leave("exit")
         return None
 
+    def trying(self, node: ast.Try) -> None:
+        """`try`: it may break off anywhere."""
+        from gradledger.static.lowering.trying import tried
+
+        tried(self, node)
+
     def insisting(self, node: ast.Assert) -> None:
         """`assert False` is as good as `raise`."""
         if isinstance(node.test, ast.Constant) and not node.test.value:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from gradledger.ledger.events import Schedule, Update
 from gradledger.ledger.values import replace
 from gradledger.static import syntax as ast
@@ -40,10 +38,15 @@ from gradledger.static.lowering.values import (
 )
 from gradledger.static.program import NOTHING, Branch, Do, Loop, Program
 from gradledger.static.vocabulary import HOOKS
+from gradledger.static.words import Pattern, literal
 
 ROLE_METHODS = frozenset(
     ["step", "zero_grad", "scale", "unscale_", "update", "first_step", "second_step"]
 )
+
+KEEPS = Pattern(r"self\.\w+(?:\[[^][]*\])?\s*=|self\.\w+\.append")
+"""Words of methods that leave something behind in their object."""
+_OF_SCOPES = Pattern(r"\w+#\d+:?")
 
 OF_ONE_SCALE = frozenset({"GL403", "GL405"})
 """Rules by which one optimizer is stepped or unscaled twice, before its scaler is updated."""
@@ -84,7 +87,7 @@ class Stepping(Strangers):
 
     def bind_role(self, key: str, made: Known, target: ast.expr) -> Known:
         """Remembers what a thing from outside turned out to be."""
-        shown = re.sub(r"\w+#\d+:?", "", key) or ast.unparse(target)
+        shown = _OF_SCOPES.sub("", key) or ast.unparse(target)
         if isinstance(made, Optimizer):
             made = self._register(replace(made, name=shown, key=key))
         elif isinstance(made, Scaler | Scheduler):
@@ -170,8 +173,8 @@ class Stepping(Strangers):
     def _also_steps_without(self, node: ast.Call) -> bool:
         """Does the function call the same `step` without a closure, too?"""
         module = self.scope.module
-        plain = rf"(?<![\w.]){re.escape(ast.unparse(node.func))}\(\s*\)"
-        return re.search(plain, module.text(self.scope.node or module.tree)) is not None
+        plain = Pattern(rf"(?<![\w.]){literal(ast.unparse(node.func))}\(\s*\)")
+        return plain.search(module.text(self.scope.node or module.tree)) is not None
 
     def spend(self, node: ast.AST, optimizer: str, *, scaler: str | None = None) -> None:
         """A step, if the framework around lets it happen."""
@@ -327,9 +330,7 @@ class Stepping(Strangers):
         if thing.cls is None:
             return (thing.leaf and not thing.reach) or thing.built.startswith("torch.nn.")
         forward = self.method(thing.cls, "forward")
-        return forward is not None and not re.search(
-            r"self\.\w+(?:\[[^][]*\])?\s*=|self\.\w+\.append", forward.module.text(forward.node)
-        )
+        return forward is not None and not KEEPS.search(forward.module.text(forward.node))
 
     def _locality(self, loss: Thing, reach: frozenset[str]) -> bool | None:
         alone = bool(loss.passes) and loss.passes.isdisjoint(self.averaged.keys())

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from itertools import islice
 
 from gradledger.ledger.values import replace
 from gradledger.static import syntax as ast
-from gradledger.static.lowering.asked import OF_MODELS
 from gradledger.static.lowering.conditions import Conditions
 from gradledger.static.lowering.effects import Replaces
 from gradledger.static.lowering.facts import has_parameters, last
 from gradledger.static.lowering.members import LABELLED
-from gradledger.static.lowering.roles import backwarded
+from gradledger.static.lowering.roles import OF_MODELS, backwarded
 from gradledger.static.lowering.values import (
     NO_KEYS,
     NONE,
@@ -31,13 +29,14 @@ from gradledger.static.lowering.values import (
     within,
 )
 from gradledger.static.lowering.weights import MEAN
-from gradledger.static.words import Pattern, says
+from gradledger.static.words import Pattern, literal, says
 
 COUNTS = Pattern(
     r"(?:\b|_)(?:ids?|id[xs]|ind(?:ex(?:es)?|ices)|masks?|len(?:s|gths?)?)(?:_|\b)",
     words=("id", "ind", "mask", "len"),
 )
 """Names of whole numbers, one of several things that a call gives: these have no gradients."""
+_NAMES = Pattern(r"[A-Za-z_]\w*")
 GROUPS = Pattern(r"param_group", words=("param_group",))
 """Words of code that gives an optimizer single tensors, or takes them from it."""
 
@@ -104,14 +103,12 @@ class Targets(Conditions):
         if isinstance(target, ast.Attribute | ast.Subscript):
             target = target.value
         owners = "|".join(
-            re.escape(name)
-            for name in re.findall(r"[A-Za-z_]\w*", ast.unparse(target))
-            if name != "self"
+            literal(name) for name in _NAMES.findall(ast.unparse(target)) if name != "self"
         )
         asked = id(self.scope.module), owners
         known = self.known.handed_again.get(asked)
         if known is None:
-            handed = re.compile(rf"\b(?:{owners})\b(?:[\w.]|\[[^][]*\])*\.parameters\(")
+            handed = Pattern(rf"\b(?:{owners})\b(?:[\w.]|\[[^][]*\])*\.parameters\(")
             lines = filter(handed.search, self.scope.module.handing_over)
             known = self.known.handed_again[asked] = len(list(islice(lines, 2))) > 1
         return known

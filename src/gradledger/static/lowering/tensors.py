@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from gradledger.ledger.events import UNKNOWN_WEIGHT
 from gradledger.ledger.values import replace
 from gradledger.static import syntax as ast
@@ -28,7 +26,8 @@ from gradledger.static.words import Pattern
 PUTTING_BACK = ("load_state_dict", "set_param", "set_weight", "restore_param", "restore_weight")
 """Methods by which a model gets other parameters than the last step gave it."""
 
-KEEPERS = Pattern(r"pool|buffer|history|memory|replay", re.IGNORECASE)
+KEEPERS = Pattern(r"(?i)pool|buffer|history|memory|replay")
+_KEY_ENDS = Pattern(r"[.:]")
 """Names of objects that hand out, without its graph, what they were given: pools of images."""
 
 
@@ -145,7 +144,7 @@ class TensorCalls(NetCalls):
             return self.computed(*arguments.values(), sure=False)
         tensor = thing.sure and not self.is_model(thing.key)
         made = self.computed(thing, *arguments.values(), sure=tensor)
-        if thing.cls is None and not tensor and KEEPERS.search(re.split(r"[.:]", thing.key)[-1]):
+        if thing.cls is None and not tensor and KEEPERS.search(_KEY_ENDS.split(thing.key)[-1]):
             return replace(made, reach=NO_KEYS, maybe=made.maybe | made.reach)
         return made
 

@@ -14,6 +14,9 @@ from gradledger.static.words import Pattern, says
 
 _IMPORTS = Pattern(r"(?:^|[\r\n])[ \t]*(?:import|from)[ \t]+(?=(\w+))|\bimport[ \t]+(\*)")
 
+_PLAINLY = ("import torch", "from torch")
+"""How a line begins that says it, in nearly all files: no pattern is needed to see that."""
+
 TORCH = (
     *("torch", "pytorch_lightning", "lightning", "accelerate", "deepspeed", "apex"),
     *("transformers", "fastai", "ignite", "*"),
@@ -35,6 +38,8 @@ def is_torch(text: str) -> bool:
 
     One may do so with what other files have made of it.
     """
+    if text.startswith(_PLAINLY) or any(f"\n{said}" in text for said in _PLAINLY):
+        return True
     if any(name.startswith(TORCH) for name in _imported(text)):
         return True
     return "zero_grad(" in text and OTHERS.isdisjoint(_imported(text))

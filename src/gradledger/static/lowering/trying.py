@@ -7,107 +7,113 @@ from collections.abc import Iterator
 from gradledger.ledger.events import Fault
 from gradledger.static import syntax as ast
 from gradledger.static.lowering.blocks import acts, branch, does, holds
-from gradledger.static.lowering.choices import CLEARS, Choices
+from gradledger.static.lowering.choices import CLEARS
 from gradledger.static.lowering.effects import Deposits
 from gradledger.static.lowering.joining import joined
 from gradledger.static.lowering.spelling import last_name
 from gradledger.static.program import Try
 from gradledger.static.vocabulary import STEPS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gradledger.static.lowering.statements import Statements
 
-class Trying(Choices):
-    """What is broken off, and what it leaves behind."""
 
-    def trying(self, node: ast.Try) -> None:
-        """`try`: it may break off anywhere."""
-        if not node.handlers:
-            self.run(node.body)
-            self.run(node.orelse)
-            self.run(node.finalbody)
-            return
-        before = dict(self.store)
+def tried(walk: Statements, node: ast.Try) -> None:
+    """Walks through what may break off anywhere, and through what is done then."""
+    if not node.handlers:
+        walk.run(node.body)
+        walk.run(node.orelse)
+        walk.run(node.finalbody)
+        return
+    before = dict(walk.store)
 
-        def attempt() -> None:
-            self.run(node.body)
-            self.run(node.orelse)
+    def attempt() -> None:
+        walk.run(node.body)
+        walk.run(node.orelse)
 
-        def recover() -> None:
-            self.store = joined(self.store, before)
-            if any(CLEARS.search(self.scope.module.text(h)) for h in node.handlers):
-                self.excuse(node)
-            self._handlers(node.handlers)
+    def recover() -> None:
+        walk.store = joined(walk.store, before)
+        if any(CLEARS.search(walk.scope.module.text(h)) for h in node.handlers):
+            walk.excuse(node)
+        _handlers(walk, node.handlers)
 
-        body = self.block(attempt)
-        after = self.store
-        handler = self.block(recover)
-        self.store = joined(after, self.store)
-        torn = holds(body, Deposits) and not self._answers(node)
-        fault = Fault(self.at(node.handlers[0])) if torn else None
-        if acts(body) or acts(handler) or does(body) or does(handler):
-            self.out.append(Try(body, handler, fault))
-        self.run(node.finalbody)
+    body = walk.block(attempt)
+    after = walk.store
+    handler = walk.block(recover)
+    walk.store = joined(after, walk.store)
+    torn = holds(body, Deposits) and not _answers(walk, node)
+    fault = Fault(walk.at(node.handlers[0])) if torn else None
+    if acts(body) or acts(handler) or does(body) or does(handler):
+        walk.out.append(Try(body, handler, fault))
+    walk.run(node.finalbody)
 
-    def _answers(self, node: ast.Try) -> bool:
-        """Does somebody learn that it was broken off, or is it done again from the start?"""
-        if all(map(_meets_the_end, node.handlers)):
-            return True
-        if any(map(self._says_how_it_went, node.handlers)) or _sets_a_flag(node.body[-1]):
-            return True
-        around = self.scope.node or self.scope.module.tree
-        if _counts_what_went_well(node.body[-1], around):
-            return True
-        if any(CLEARS.search(self.scope.module.text(s)) for s in node.finalbody):
-            return True
-        again = [
-            loop
-            for loop in ast.walk(around)
-            if isinstance(loop, ast.While) and any(inner is node for inner in ast.walk(loop))
-        ]
-        if not again or not CLEARS.search(self.scope.module.text(again[-1])):
-            return False
-        if _goes_on_by_itself(again[-1]):
-            return False
-        return not self._goes_on_to_a_step(node, again[-1])
 
-    def _says_how_it_went(self, handler: ast.ExceptHandler) -> bool:
-        """`except …: failed = True`, or `return False` to somebody who asks for it."""
-        inside = list(ast.walk(handler))
-        if any(map(_sets_a_flag, inside)):
-            return True
-        returned = [s for s in inside if isinstance(s, ast.Return)]
-        if not all(isinstance(s.value, ast.Constant | None) for s in returned):
-            return True
-        return bool(returned) and not self._nobody_asks()
-
-    def _nobody_asks(self) -> bool:
-        """Does who has called this function drop what it gives, or only count it?"""
-        via = self.scope.via
-        if via is None:
-            return False
-        caller = next((s.module for s in self.scopes.values() if s.module.path == via.path), None)
-        return caller is not None and is_dropped(caller.tree, via.line, via.column)
-
-    def _goes_on_to_a_step(self, node: ast.Try, loop: ast.While) -> bool:
-        """Does a step follow in the same round, ahead of any clear and any way out?"""
-        for body in (getattr(inner, "body", None) for inner in ast.walk(loop)):
-            if not isinstance(body, list) or node not in body:
-                continue
-            for statement in body[body.index(node) + 1 :]:
-                text = self.scope.module.text(statement)
-                if isinstance(statement, ast.Expr) and STEPS.search(text):
-                    return True
-                if CLEARS.search(text) or not isinstance(statement, ast.Expr | ast.Assign):
-                    return False
+def _answers(walk: Statements, node: ast.Try) -> bool:
+    """Does somebody learn that it was broken off, or is it done again from the start?"""
+    if all(map(_meets_the_end, node.handlers)):
+        return True
+    if any(_says_how_it_went(walk, h) for h in node.handlers) or _sets_a_flag(node.body[-1]):
+        return True
+    around = walk.scope.node or walk.scope.module.tree
+    if _counts_what_went_well(node.body[-1], around):
+        return True
+    if any(CLEARS.search(walk.scope.module.text(s)) for s in node.finalbody):
+        return True
+    again = [
+        loop
+        for loop in ast.walk(around)
+        if isinstance(loop, ast.While) and any(inner is node for inner in ast.walk(loop))
+    ]
+    if not again or not CLEARS.search(walk.scope.module.text(again[-1])):
         return False
+    if _goes_on_by_itself(again[-1]):
+        return False
+    return not _goes_on_to_a_step(walk, node, again[-1])
 
-    def _handlers(self, handlers: list[ast.ExceptHandler]) -> None:
-        if len(handlers) == 1:
-            self.run(handlers[0].body)
-            return
-        then, orelse = self.both(
-            lambda: self.run(handlers[0].body), lambda: self._handlers(handlers[1:])
-        )
-        self.out.append(branch(then, orelse, None))
+
+def _says_how_it_went(walk: Statements, handler: ast.ExceptHandler) -> bool:
+    """`except …: failed = True`, or `return False` to somebody who asks for it."""
+    inside = list(ast.walk(handler))
+    if any(map(_sets_a_flag, inside)):
+        return True
+    returned = [s for s in inside if isinstance(s, ast.Return)]
+    if not all(isinstance(s.value, ast.Constant | None) for s in returned):
+        return True
+    return bool(returned) and not _nobody_asks(walk)
+
+
+def _nobody_asks(walk: Statements) -> bool:
+    """Does who has called this function drop what it gives, or only count it?"""
+    via = walk.scope.via
+    if via is None:
+        return False
+    caller = next((s.module for s in walk.scopes.values() if s.module.path == via.path), None)
+    return caller is not None and is_dropped(caller.tree, via.line, via.column)
+
+
+def _goes_on_to_a_step(walk: Statements, node: ast.Try, loop: ast.While) -> bool:
+    """Does a step follow in the same round, ahead of any clear and any way out?"""
+    for body in (getattr(inner, "body", None) for inner in ast.walk(loop)):
+        if not isinstance(body, list) or node not in body:
+            continue
+        for statement in body[body.index(node) + 1 :]:
+            text = walk.scope.module.text(statement)
+            if isinstance(statement, ast.Expr) and STEPS.search(text):
+                return True
+            if CLEARS.search(text) or not isinstance(statement, ast.Expr | ast.Assign):
+                return False
+    return False
+
+
+def _handlers(walk: Statements, handlers: list[ast.ExceptHandler]) -> None:
+    if len(handlers) == 1:
+        walk.run(handlers[0].body)
+        return
+    then, orelse = walk.both(
+        lambda: walk.run(handlers[0].body), lambda: _handlers(walk, handlers[1:])
+    )
+    walk.out.append(branch(then, orelse, None))
 
 
 def _meets_the_end(handler: ast.ExceptHandler) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from gradledger.static import syntax as ast
 from gradledger.static.lowering import rounds
 from gradledger.static.lowering.asking import UNNAMED, Ask, Both, Condition, negated
@@ -20,6 +18,7 @@ from gradledger.static.lowering.values import (
     Thing,
 )
 from gradledger.static.module import Import, Module
+from gradledger.static.words import Pattern, literal
 
 ONE = Constant.of(1)
 
@@ -142,7 +141,7 @@ class Windows(Calls):
                 pass
             case _:
                 return False
-        is_set = re.search(rf"\b{name}[\"']?\s*[:=]", module.source)
+        is_set = Pattern(rf"\b{name}[\"']?\s*[:=]").search(module.source)
         said = self._settings(module).get(name, set()) if is_set else set()
         if not said:
             beside = map(self._settings, self.project.settings_beside(module, name))
@@ -165,8 +164,8 @@ class Windows(Calls):
     def _asks_for_next(self, counter: ast.expr) -> bool:
         """Is there a `(counter + 1) % n` besides?"""
         around = self.scope.node or self.scope.module.tree
-        following = re.escape(ast.unparse(counter)) + r"\s*\+\s*1\s*\)\s*%"
-        return re.search(following, self.scope.module.text(around)) is not None
+        following = Pattern(literal(ast.unparse(counter)) + r"\s*\+\s*1\s*\)\s*%")
+        return following.search(self.scope.module.text(around)) is not None
 
     def _remainder(self, right: Known, size: Known) -> int:
         """`== 0` is 0, and `== n - 1` is -1: one before the next window."""

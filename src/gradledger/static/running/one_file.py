@@ -6,7 +6,6 @@ from gradledger.static.checked import Checked, Result, Unknown
 from gradledger.static.checking import check_source, has_gradients
 from gradledger.static.project import Project
 from gradledger.static.reading.parsing import NotPython, tree
-from gradledger.static.reading.seen import as_seen, trouble_as_seen
 from gradledger.static.reading.sources import Source, Trouble, from_bytes, parse
 
 _WHOLE = "the whole file"
@@ -32,8 +31,12 @@ def check_data(
         source, troubles = _without_broken_cells(source)
         parsed = parse(source)
     if isinstance(parsed, Trouble):
-        return Result(troubles=(*troubles, trouble_as_seen(parsed, source)))
-    checked = as_seen(_followed(source, project, calls=calls), source)
+        return Result(troubles=(*troubles, _as_seen(parsed, source)))
+    checked = _followed(source, project, calls=calls)
+    if source.cells:
+        from gradledger.static.reading.seen import as_seen
+
+        checked = as_seen(checked, source)
     return Result(checked, troubles, calls=calls)
 
 
@@ -59,6 +62,12 @@ def _without_broken_cells(source: Source) -> tuple[Source, tuple[Trouble, ...]]:
             tree("\n".join(lines[own]), source.path)
         except NotPython as error:
             at = cell.start + max(error.line, 1) - 1
-            troubles.append(trouble_as_seen(Trouble(source.path, at, error.message), source))
+            troubles.append(_as_seen(Trouble(source.path, at, error.message), source))
             lines[own] = [""] * cell.lines
     return Source(source.path, "\n".join(lines), source.cells), tuple(troubles)
+
+
+def _as_seen(trouble: Trouble, source: Source) -> Trouble:
+    from gradledger.static.reading.seen import trouble_as_seen
+
+    return trouble_as_seen(trouble, source)
