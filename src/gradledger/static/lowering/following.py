@@ -29,7 +29,7 @@ MOST_WORK_IN_A_FILE = 10_000
 """Steps that are taken for all of them, also where they come to nothing."""
 
 
-class Walk(Frameworks, whole=True):
+class Walk(Frameworks):
     """A walk through one root."""
 
     def __init__(

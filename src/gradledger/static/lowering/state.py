@@ -11,7 +11,6 @@ from gradledger.ledger.values import replace
 from gradledger.static import syntax as ast
 from gradledger.static.lowering.blocks import sequence
 from gradledger.static.lowering.joining import joined
-from gradledger.static.lowering.layers import Layer
 from gradledger.static.lowering.roles import Uses
 from gradledger.static.lowering.scopes import LETTERS_IN_A_STEP, Effort, LoopState, Scope
 from gradledger.static.lowering.values import Known, Optimizer, Scaler, Thing, kept_in
@@ -29,7 +28,7 @@ NAMES_IN_A_STEP = 256
 Store = dict[str, Known]
 
 
-class State(Effort, metaclass=Layer):
+class State(Effort):
     """Names and values, and the block being written."""
 
     def __init__(self, project: Project, module: Module) -> None:
