@@ -22,7 +22,7 @@ MAKES = Pattern(
 """Words of code that makes what deposits or spends, or data of which the size is known."""
 
 _WORDS, _OWN_CALLS = Pattern(r"\w+"), Pattern(r"self\.(\w+)\(")
-MADE = Pattern(r"= *(?:torch\.)?(?:optim\.)?[A-Z]\w*\(.*parameters\(", words=("parameters(",))
+MADE = Pattern(r"= *(?:torch\.)?(?:optim\.)?[A-Z]\w*\([^\r\n]*parameters\(", words=("parameters(",))
 CLEARS = Pattern(r"\.zero_grad\(", words=(".zero_grad(",))
 
 
