@@ -391,4 +391,53 @@ TWINS = {
             mean = (mean[0] * 0.99 + loss, mean[1] * 0.99 + 1.0)  # GL701
             print(mean[0] / mean[1])
         """,
+    "a loss of two terms begins anew with each call, also where it is not walked": """
+        other = nn.Linear(8, 3)
+        spender = torch.optim.SGD(other.parameters(), lr=0.1)
+        total = torch.zeros(())
+
+        def turn(x, y, i):
+            global total  # wrong only
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            total = loss  # right only
+            total += criterion(model(-x), y)  # GL701
+            if i % 5 == 0:
+                loss.backward()
+                optimizer.step()
+            return loss
+
+        for i, (x, y) in enumerate(loader):
+            shown = turn(x, y, i)
+            spender.zero_grad()
+            criterion(other(x), y).backward()
+            spender.step()
+        """,
+    "a sum that a call begins with nothing, and one that it takes from its object": """
+        other = nn.Linear(8, 3)
+        spender = torch.optim.SGD(other.parameters(), lr=0.1)
+
+        class Trainer:
+            def __init__(self):
+                self.total = 0
+
+            def turn(self, x, y, i):
+                optimizer.zero_grad()
+                total = 0  # right only
+                total = self.total  # wrong only
+                loss = criterion(model(x), y)
+                total += loss  # GL701
+                self.total = total  # wrong only
+                if i % 5 == 0:
+                    loss.backward()
+                    optimizer.step()
+                return total
+
+        trainer = Trainer()
+        for i, (x, y) in enumerate(loader):
+            shown = trainer.turn(x, y, i)
+            spender.zero_grad()
+            criterion(other(x), y).backward()
+            spender.step()
+        """,
 }
