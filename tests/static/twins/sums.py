@@ -440,4 +440,33 @@ TWINS = {
             criterion(other(x), y).backward()
             spender.step()
         """,
+    "a meter that an object has whose class is made of another of one's own": """
+        class Meter(object):
+            def __init__(self):
+                self.sum = 0.0
+
+            def update(self, value):
+                self.sum += value  # GL701
+
+        class Named:
+            def __init__(self, name):
+                self.name = name
+
+        class Log(Named):
+            def __init__(self, name):
+                super().__init__(name)
+                self.meter = Meter()
+
+            def note(self, loss):
+                self.meter.update(loss)
+
+        log = Log("train")
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+            loss = loss.item()  # right only
+            log.note(loss)
+        """,
 }
