@@ -47,21 +47,25 @@ def _loops_of_windows(program: Program) -> Iterator[Program]:
     """The bodies of loops in which a step comes with the windows, and with nothing else."""
     if isinstance(program, Loop):
         steps = [event for event in events_in(program.body) if isinstance(event, Step)]
-        if steps and all(any(step is e for e in _in_all_windows(program.body)) for step in steps):
+        # Epochs have a loop over batches in them; where that has no data, ever, nobody trains.
+        regular = list(_in_all_windows(program.body, loops=1))
+        if steps and all(any(step is e for e in regular) for step in steps):
             yield program.body
     for piece in program.inner:
         yield from _loops_of_windows(piece)
 
 
-def _in_all_windows(program: Program) -> Iterator[Event]:
-    """What happens in each round, or in a certain one of each window."""
+def _in_all_windows(program: Program, *, loops: int = 0) -> Iterator[Event]:
+    """What happens in each round, or in a certain one of each window, inside of so many loops."""
     if isinstance(program, Do):
         yield program.event
         return
     if isinstance(program, Loop):
-        return
+        if not loops:
+            return
+        loops -= 1
     asked = program.condition if isinstance(program, Branch) else None
     if isinstance(program, Branch) and not (asked and rounds.of_rounds(asked)):
         return
     for piece in program.inner:
-        yield from _in_all_windows(piece)
+        yield from _in_all_windows(piece, loops=loops)

@@ -469,4 +469,27 @@ TWINS = {
             loss = loss.item()  # right only
             log.note(loss)
         """,
+    "the last loss of each epoch is put into a list": """
+        kept = []
+        for epoch in range(epochs):
+            for x, y in loader:
+                optimizer.zero_grad()
+                loss = criterion(model(x), y)
+                loss.backward()
+                optimizer.step()
+            loss = loss.detach()  # right only
+            kept.append(loss)  # GL701
+        """,
+    "a list for the losses of each epoch": """
+        kept = []  # wrong only
+        for epoch in range(epochs):
+            kept = []  # right only
+            for x, y in loader:
+                optimizer.zero_grad()
+                loss = criterion(model(x), y)
+                loss.backward()
+                optimizer.step()
+            kept.append(loss)  # GL701
+            print(kept)
+        """,
 }
