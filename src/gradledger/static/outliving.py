@@ -1,18 +1,19 @@
-"""What is certain although a loop goes round without it for a while: GL701, GL603.
+"""What is certain although a loop goes round without it for a while: GL701, GL603, GL502.
 
-Until the first window is full no step has come, so that on some paths no sum has outlived one; and
-until some round exchanges a layer, the optimizer has all that there is.
+Until the first window is full no step has come, so that on some paths no sum has outlived one;
+until some round exchanges a layer, the optimizer has all that there is; and a window that a flush
+ends after its first micro-batch is clipped once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from gradledger.ledger.events import Event, Keep, Release, Replace, Step
+from gradledger.ledger.events import Backward, Clear, Event, Keep, Release, Replace, Step
 from gradledger.ledger.findings import Finding
 from gradledger.static.lowering import rounds
-from gradledger.static.lowering.blocks import events_in, pieces
-from gradledger.static.program import Branch, Do, Loop, Program
+from gradledger.static.lowering.blocks import events_in, holds, pieces
+from gradledger.static.program import Branch, Do, Loop, Program, Sequence
 
 
 def outlives_windows(finding: Finding, program: Program) -> bool:
@@ -37,6 +38,34 @@ def is_exchanged_between_steps(finding: Finding, program: Program) -> bool:
         if exchanges and any(isinstance(e, Step) for e in events):
             return True
     return False
+
+
+def is_clipped_in_windows(finding: Finding, program: Program) -> bool:
+    """Does each round deposit and clip, and step and clear at the ends of windows, or to flush?"""
+    for piece in pieces(program):
+        body = piece.body if isinstance(piece, Loop) else None
+        parts = body.parts if isinstance(body, Sequence) else ()
+        each = [part.event for part in parts if isinstance(part, Do)]
+        if any(e.at == finding.at for e in each) and any(isinstance(e, Backward) for e in each):
+            ending = [part for part in parts if holds(part, Step, Clear)]
+            steps = {e.optimizer for part in ending for e in events_in(part) if isinstance(e, Step)}
+            return len(steps) == 1 and all(map(_ends_a_window, ending))
+    return False
+
+
+def _ends_a_window(program: Program) -> bool:
+    """Is it asked first which micro-batch this is, and is nothing sure to step in all others?"""
+    if not isinstance(program, Branch) or rounds.window_of(program.condition or "") is None:
+        return False
+    return not all(any(isinstance(e, Step) for e in _surely_in(way)) for way in program.inner)
+
+
+def _surely_in(program: Program) -> Iterator[Event]:
+    if isinstance(program, Do):
+        yield program.event
+    elif not isinstance(program, Branch | Loop):
+        for piece in program.inner:
+            yield from _surely_in(piece)
 
 
 def _keeps(event: Event, finding: Finding) -> bool:
@@ -69,3 +98,11 @@ def _in_all_windows(program: Program, *, loops: int = 0) -> Iterator[Event]:
         return
     for piece in program.inner:
         yield from _in_all_windows(piece, loops=loops)
+
+
+SURE: dict[str, Callable[[Finding, Program], bool]] = {
+    "GL502": is_clipped_in_windows,
+    "GL603": is_exchanged_between_steps,
+    "GL701": outlives_windows,
+}
+"""By rule: is it certain, although it is not on every path?"""

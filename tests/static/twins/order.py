@@ -433,4 +433,17 @@ TWINS = {
             nn.utils.clip_grad_norm_(model.parameters(), 0.5)  # wrong only, GL501
             spender.step()
         """,
+    "a counter that runs on over all epochs closes windows, and the very last is flushed": """
+        n, step = 4, 0
+        for epoch in range(epochs):
+            for x, y in loader:
+                loss = criterion(model(x), y) / n
+                loss.backward()
+                nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # wrong only, GL502
+                if (step + 1) % n == 0 or step + 1 == len(loader) * epochs:
+                    nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # right only
+                    optimizer.step()
+                    optimizer.zero_grad()
+                step += 1
+        """,
 }
