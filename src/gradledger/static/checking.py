@@ -286,19 +286,14 @@ def _raised(
 ) -> Finding:
     """The finding, which is certain also where a clear may find nothing of what it drops else.
 
-    Or where a sum cannot have outlived a step before there was one.
+    Or where a sum cannot have outlived a step before there was one, or a flush ends a window early.
     """
-    if finding.rule not in ("GL204", "GL603", "GL701") or finding.certainty == "certain":
+    if finding.rule not in ("GL204", "GL502", "GL603", "GL701") or finding.certainty == "certain":
         return finding
-    if finding.rule == "GL603":
-        from gradledger.static.outliving import is_exchanged_between_steps
+    if finding.rule != "GL204":
+        from gradledger.static.outliving import SURE
 
-        sure = is_exchanged_between_steps(finding, program)
-        return replace(finding, certainty="certain") if sure else finding
-    if finding.rule == "GL701":
-        from gradledger.static.outliving import outlives_windows
-
-        sure = outlives_windows(finding, program)
+        sure = SURE[finding.rule](finding, program)
         return replace(finding, certainty="certain") if sure else finding
     from gradledger.static.wasting import is_always_wasted
 

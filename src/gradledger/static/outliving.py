@@ -1,18 +1,19 @@
-"""What is certain although a loop goes round without it for a while: GL701, GL603.
+"""What is certain although a loop goes round without it for a while: GL701, GL603, GL502.
 
-Until the first window is full no step has come, so that on some paths no sum has outlived one; and
-until some round exchanges a layer, the optimizer has all that there is.
+Until the first window is full no step has come, so that on some paths no sum has outlived one;
+until some round exchanges a layer, the optimizer has all that there is; and a window that a flush
+ends after its first micro-batch is clipped once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from gradledger.ledger.events import Event, Keep, Release, Replace, Step
+from gradledger.ledger.events import Backward, Clear, Event, Keep, Release, Replace, Step
 from gradledger.ledger.findings import Finding
 from gradledger.static.lowering import rounds
-from gradledger.static.lowering.blocks import events_in, pieces
-from gradledger.static.program import Branch, Do, Loop, Program
+from gradledger.static.lowering.blocks import events_in, holds, pieces
+from gradledger.static.program import Branch, Do, Loop, Program, Sequence
 
 
 def outlives_windows(finding: Finding, program: Program) -> bool:
@@ -39,6 +40,34 @@ def is_exchanged_between_steps(finding: Finding, program: Program) -> bool:
     return False
 
 
+def is_clipped_in_windows(finding: Finding, program: Program) -> bool:
+    """Does each round deposit and clip, and step and clear at the ends of windows, or to flush?"""
+    for piece in pieces(program):
+        body = piece.body if isinstance(piece, Loop) else None
+        parts = body.parts if isinstance(body, Sequence) else ()
+        each = [part.event for part in parts if isinstance(part, Do)]
+        if any(e.at == finding.at for e in each) and any(isinstance(e, Backward) for e in each):
+            ending = [part for part in parts if holds(part, Step, Clear)]
+            steps = {e.optimizer for part in ending for e in events_in(part) if isinstance(e, Step)}
+            return len(steps) == 1 and all(map(_ends_a_window, ending))
+    return False
+
+
+def _ends_a_window(program: Program) -> bool:
+    """Is it asked first which micro-batch this is, and is nothing sure to step in all others?"""
+    if not isinstance(program, Branch) or rounds.window_of(program.condition or "") is None:
+        return False
+    return not all(any(isinstance(e, Step) for e in _surely_in(way)) for way in program.inner)
+
+
+def _surely_in(program: Program) -> Iterator[Event]:
+    if isinstance(program, Do):
+        yield program.event
+    elif not isinstance(program, Branch | Loop):
+        for piece in program.inner:
+            yield from _surely_in(piece)
+
+
 def _keeps(event: Event, finding: Finding) -> bool:
     return isinstance(event, Keep) and event.at == finding.at
 
@@ -47,21 +76,33 @@ def _loops_of_windows(program: Program) -> Iterator[Program]:
     """The bodies of loops in which a step comes with the windows, and with nothing else."""
     if isinstance(program, Loop):
         steps = [event for event in events_in(program.body) if isinstance(event, Step)]
-        if steps and all(any(step is e for e in _in_all_windows(program.body)) for step in steps):
+        # Epochs have a loop over batches in them; where that has no data, ever, nobody trains.
+        regular = list(_in_all_windows(program.body, loops=1))
+        if steps and all(any(step is e for e in regular) for step in steps):
             yield program.body
     for piece in program.inner:
         yield from _loops_of_windows(piece)
 
 
-def _in_all_windows(program: Program) -> Iterator[Event]:
-    """What happens in each round, or in a certain one of each window."""
+def _in_all_windows(program: Program, *, loops: int = 0) -> Iterator[Event]:
+    """What happens in each round, or in a certain one of each window, inside of so many loops."""
     if isinstance(program, Do):
         yield program.event
         return
     if isinstance(program, Loop):
-        return
+        if not loops:
+            return
+        loops -= 1
     asked = program.condition if isinstance(program, Branch) else None
     if isinstance(program, Branch) and not (asked and rounds.of_rounds(asked)):
         return
     for piece in program.inner:
-        yield from _in_all_windows(piece)
+        yield from _in_all_windows(piece, loops=loops)
+
+
+SURE: dict[str, Callable[[Finding, Program], bool]] = {
+    "GL502": is_clipped_in_windows,
+    "GL603": is_exchanged_between_steps,
+    "GL701": outlives_windows,
+}
+"""By rule: is it certain, although it is not on every path?"""

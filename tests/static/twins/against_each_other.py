@@ -217,4 +217,21 @@ TWINS = {
             (critic(fake).mean() - critic(x).mean()).backward()
             theirs.step()
         """,
+    "turns that a counter tells apart come once each": """
+        judge = nn.Linear(3, 1)
+        spender = torch.optim.SGD(judge.parameters(), lr=0.1)
+        for x, y in loader:
+            optimizer.zero_grad()
+            spender.zero_grad()
+            out = model(x)
+            for turn in range(2):
+                if turn == 0:
+                    judge.requires_grad_(False)  # right only
+                    (-judge(out).mean()).backward()
+                    optimizer.step()
+                if turn == 1:
+                    judge.requires_grad_(True)  # right only
+                    (judge(out.detach()).mean() - judge(y).mean()).backward()
+                    spender.step()  # GL102
+        """,
 }

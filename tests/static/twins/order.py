@@ -406,4 +406,44 @@ TWINS = {
                 rate.step()  # right only
             rate.step()  # wrong only, GL504
         """,
+    "each of two nets is clipped ahead of its own step": """
+        other = nn.Linear(8, 3)
+        spender = torch.optim.SGD(other.parameters(), lr=0.1)
+        for x, y in loader:
+            optimizer.zero_grad()
+            spender.zero_grad()
+            criterion(model(x), y).backward()
+            criterion(other(x), y).backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 0.5)  # right only
+            nn.utils.clip_grad_norm_(other.parameters(), 0.5)
+            optimizer.step()
+            if y.sum() > 0:
+                spender.step()
+            nn.utils.clip_grad_norm_(model.parameters(), 0.5)  # wrong only, GL501
+        """,
+    "a net is clipped behind the other one's step": """
+        other = nn.Linear(8, 3)
+        spender = torch.optim.SGD(other.parameters(), lr=0.1)
+        for x, y in loader:
+            optimizer.zero_grad()
+            spender.zero_grad()
+            criterion(model(x) + other(x), y).backward()
+            optimizer.step()
+            nn.utils.clip_grad_norm_(other.parameters(), 0.5)  # right only
+            nn.utils.clip_grad_norm_(model.parameters(), 0.5)  # wrong only, GL501
+            spender.step()
+        """,
+    "a counter that runs on over all epochs closes windows, and the very last is flushed": """
+        n, step = 4, 0
+        for epoch in range(epochs):
+            for x, y in loader:
+                loss = criterion(model(x), y) / n
+                loss.backward()
+                nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # wrong only, GL502
+                if (step + 1) % n == 0 or step + 1 == len(loader) * epochs:
+                    nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # right only
+                    optimizer.step()
+                    optimizer.zero_grad()
+                step += 1
+        """,
 }

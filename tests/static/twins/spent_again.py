@@ -567,4 +567,13 @@ TWINS = {
                     nets[kind](batches[kind]).mean().backward()
                     one.step()  # GL101
         """,
+    "the last of a few turns steps": """
+        for x, y in loader:
+            optimizer.zero_grad()
+            for turn in range(3):
+                criterion(model(x[turn]), y[turn]).div(3).backward()
+                if turn == 2:  # right only
+                if turn != 0:  # wrong only
+                    optimizer.step()  # GL101
+        """,
 }

@@ -391,4 +391,105 @@ TWINS = {
             mean = (mean[0] * 0.99 + loss, mean[1] * 0.99 + 1.0)  # GL701
             print(mean[0] / mean[1])
         """,
+    "a loss of two terms begins anew with each call, also where it is not walked": """
+        other = nn.Linear(8, 3)
+        spender = torch.optim.SGD(other.parameters(), lr=0.1)
+        total = torch.zeros(())
+
+        def turn(x, y, i):
+            global total  # wrong only
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            total = loss  # right only
+            total += criterion(model(-x), y)  # GL701
+            if i % 5 == 0:
+                loss.backward()
+                optimizer.step()
+            return loss
+
+        for i, (x, y) in enumerate(loader):
+            shown = turn(x, y, i)
+            spender.zero_grad()
+            criterion(other(x), y).backward()
+            spender.step()
+        """,
+    "a sum that a call begins with nothing, and one that it takes from its object": """
+        other = nn.Linear(8, 3)
+        spender = torch.optim.SGD(other.parameters(), lr=0.1)
+
+        class Trainer:
+            def __init__(self):
+                self.total = 0
+
+            def turn(self, x, y, i):
+                optimizer.zero_grad()
+                total = 0  # right only
+                total = self.total  # wrong only
+                loss = criterion(model(x), y)
+                total += loss  # GL701
+                self.total = total  # wrong only
+                if i % 5 == 0:
+                    loss.backward()
+                    optimizer.step()
+                return total
+
+        trainer = Trainer()
+        for i, (x, y) in enumerate(loader):
+            shown = trainer.turn(x, y, i)
+            spender.zero_grad()
+            criterion(other(x), y).backward()
+            spender.step()
+        """,
+    "a meter that an object has whose class is made of another of one's own": """
+        class Meter(object):
+            def __init__(self):
+                self.sum = 0.0
+
+            def update(self, value):
+                self.sum += value  # GL701
+
+        class Named:
+            def __init__(self, name):
+                self.name = name
+
+        class Log(Named):
+            def __init__(self, name):
+                super().__init__(name)
+                self.meter = Meter()
+
+            def note(self, loss):
+                self.meter.update(loss)
+
+        log = Log("train")
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+            loss = loss.item()  # right only
+            log.note(loss)
+        """,
+    "the last loss of each epoch is put into a list": """
+        kept = []
+        for epoch in range(epochs):
+            for x, y in loader:
+                optimizer.zero_grad()
+                loss = criterion(model(x), y)
+                loss.backward()
+                optimizer.step()
+            loss = loss.detach()  # right only
+            kept.append(loss)  # GL701
+        """,
+    "a list for the losses of each epoch": """
+        kept = []  # wrong only
+        for epoch in range(epochs):
+            kept = []  # right only
+            for x, y in loader:
+                optimizer.zero_grad()
+                loss = criterion(model(x), y)
+                loss.backward()
+                optimizer.step()
+            kept.append(loss)  # GL701
+            print(kept)
+        """,
 }

@@ -10,6 +10,7 @@ from gradledger.ledger.values import replace
 from gradledger.static.grounds.gl101 import surely_spent_before
 from gradledger.static.grounds.gl201 import surely_dropped
 from gradledger.static.grounds.gl202 import surely_empty
+from gradledger.static.grounds.gl501 import comes_to_nothing
 from gradledger.static.grounds.sight import Sight, last_before, stepping
 from gradledger.static.lowering.blocks import events_in, pieces
 from gradledger.static.program import Do, Forget, Program, Require, Sequence
@@ -53,10 +54,6 @@ def _still_scaled(finding: Finding, sight: Sight) -> bool:
 def _between_two_steps(finding: Finding, sight: Sight) -> bool:
     """What happens between two steps is counted: whose, is only clear where one steps."""
     return sight.one_steps(finding.at)
-
-
-def _seen_to_be_filled(finding: Finding, sight: Sight) -> bool | None:
-    return True if sight.sees_all else None
 
 
 def _in_a_window(finding: Finding, sight: Sight) -> bool:
@@ -120,7 +117,7 @@ GROUNDS: dict[str, Ground] = {
     "GL401": _still_scaled,
     "GL403": _between_two_steps,
     "GL405": _between_two_steps,
-    "GL501": _seen_to_be_filled,
+    "GL501": comes_to_nothing,
     "GL502": _in_a_window,
     "GL503": _at_its_time,
     "GL504": _counts_updates,

@@ -64,6 +64,9 @@ SET_BACK = Pattern(
 )
 """Words of methods that make attributes what they are when nothing has been added to them."""
 
+OF_NOTHING = frozenset({"builtins.object", "abc.ABC"})
+"""Bases that bring a class nothing of their own."""
+
 OF_THE_FROZEN = frozenset({"GL202", "GL501"})
 """Rules that say that nothing was deposited, as where all that there is was frozen."""
 
@@ -331,7 +334,7 @@ class Inlining(Looking):
         init = self.method(cls, "__init__")
         if init is not None:
             # What a plain object keeps of what it is given is the same thing by another name.
-            plain = not cls.node.bases and length_of(init.node) < SMALL
+            plain = OF_NOTHING.issuperset(self.bases_outside(cls)) and length_of(init.node) < SMALL
             self.call_function(replace(init, bound=thing), arguments, node, always=plain)
         return thing
 

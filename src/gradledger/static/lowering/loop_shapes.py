@@ -154,3 +154,15 @@ def is_range(node: ast.expr) -> bool:
     if name in PASSING_ON and node.args:
         return is_range(node.args[0])
     return name in ("range", "trange", "count")
+
+
+def asks_for_its_turn(loop: ast.For | ast.AsyncFor) -> bool:
+    """Is there an `if turn == 1` in it, of the number that it counts?"""
+    if not isinstance(loop.target, ast.Name):
+        return False
+    for inner in ast.walk(loop):
+        match inner:
+            case ast.Compare(ast.Name(id=name), [ast.Eq() | ast.NotEq()], [ast.Constant(int())]):
+                if name == loop.target.id:
+                    return True
+    return False

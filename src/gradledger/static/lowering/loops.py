@@ -7,7 +7,7 @@ from gradledger.static import syntax as ast
 from gradledger.static.lowering.blocks import acts
 from gradledger.static.lowering.expressions import cuts_each
 from gradledger.static.lowering.facts import ITERATION_WRAPPERS
-from gradledger.static.lowering.loop_shapes import is_range
+from gradledger.static.lowering.loop_shapes import asks_for_its_turn, draws_data, is_range
 from gradledger.static.lowering.many_optimizers import ManyOptimizers
 from gradledger.static.lowering.scopes import LETTERS_IN_A_STEP, LoopState
 from gradledger.static.lowering.spelling import called_name
@@ -30,6 +30,9 @@ from gradledger.static.words import Pattern
 
 PIECES = frozenset(["chunk", "split", "tensor_split"])
 """Who cuts a batch into pieces has two or more."""
+
+MOST_TURNS = 4
+"""So many rounds that do not do the same are followed one by one."""
 
 STEPS_OF_ITEMS = Pattern(r"\]\.(?:step|zero_grad)\(")
 
@@ -74,6 +77,9 @@ class Loops(ManyOptimizers):
         if isinstance(items, Items) and 0 < len(items.values) <= 6 and _worth_unrolling(items):
             self._unrolled(node, items)
             return
+        if turns := self._turns(node, rounds):
+            self._unrolled(node, turns)
+            return
         at_least = self._at_least(node)
         data = not (is_range(node.iter) or _is_spelled_out(node.iter))
         if not data and self._slices_a_window(node):
@@ -88,6 +94,14 @@ class Loops(ManyOptimizers):
 
         self.loop(node, enter, data=data, at_least=at_least, rounds=rounds)
         self.run(node.orelse)
+
+    def _turns(self, node: ast.For | ast.AsyncFor, rounds: int | None) -> Items | None:
+        """The few turns in each round of the loop around, where they go different ways."""
+        if rounds is None or not 1 < rounds <= MOST_TURNS or not self.loops or node.orelse:
+            return None
+        if not is_range(node.iter) or not asks_for_its_turn(node) or draws_data(node):
+            return None
+        return Items(tuple(map(Constant.of, range(rounds))))
 
     def _slices_a_window(self, node: ast.For | ast.AsyncFor) -> bool:
         """Does it deposit for each slice of a batch, and leave the step to what follows it?"""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 
 from gradledger.static import syntax as ast
+from gradledger.static.lowering.beginning import begins_in
 from gradledger.static.lowering.naming import Naming
 from gradledger.static.lowering.scopes import Knowledge, Scope
 from gradledger.static.lowering.values import (
@@ -87,7 +88,21 @@ class Names(Naming):
         if isinstance(target, ast.Attribute):
             owner = self.eval(target.value)
             return isinstance(owner, Thing) and owner.key in self.loops[-1].born
-        return isinstance(target, ast.Name) and self.full_name(target.id) in self.fresh
+        if not isinstance(target, ast.Name):
+            return False
+        return self.full_name(target.id) in self.fresh or self._is_of_this_call(target.id)
+
+    def _is_of_this_call(self, name: str) -> bool:
+        """Does it begin anew with each call of the function at hand, which each round makes?"""
+        scope = self.scope
+        if scope.loops < len(self.loops) or not isinstance(scope.node, ast.FunctionDef):
+            return False
+        value = self.lookup(name)
+        new = False
+        if isinstance(value, Thing) and value.sure and value.reach and not value.kept:
+            # What was computed since the round began is new, whatever it was taken from.
+            new = value.depth == len(self.loops)
+        return begins_in(scope.node, name, new=new)
 
     def _is_of_this_round(self, holder: ast.expr) -> bool:
         """Was that which holds an item made since the round of the loop at hand began?"""

@@ -116,6 +116,7 @@ class Scope:
     __slots__ = (
         "cls",
         "id",
+        "loops",
         "module",
         "node",
         "parent",
@@ -132,9 +133,12 @@ class Scope:
         parent: str | None = None,
         via: Place | None = None,
         node: ast.AST | None = None,
+        loops: int = 0,
     ) -> None:
         self.id = id
         """In front of every name: empty for the root."""
+        self.loops = loops
+        """How many were going round when it was called."""
         self.module = module
         self.parent = parent
         """The scope that it was defined in."""

@@ -168,7 +168,8 @@ class State(Effort):
         self.count_work(1 + module.size(node) // LETTERS_IN_A_STEP)
         self._scope_count += 1
         id = f"{name}#{self._scope_count}:"
-        return self._open(Scope(id, module, parent=parent, via=via, node=node))
+        loops = len(self.loops)
+        return self._open(Scope(id, module, parent=parent, via=via, node=node, loops=loops))
 
     @contextmanager
     def inside(self, scope: Scope) -> Iterator[None]:
