@@ -467,6 +467,34 @@ RIGHT = {
 }
 
 SEVERAL_NETS = {
+    "a schedule has the optimizer that it was made for": """
+        class Net(nn.Module):
+            def __init__(self, size):
+                super().__init__()
+                self.layer = nn.Linear(4, size)
+                self.spender = torch.optim.Adam(self.parameters())
+                self.schedule = torch.optim.lr_scheduler.ExponentialLR(self.spender, 0.9)
+
+            def forward(self, x):
+                return self.layer(x)
+
+
+        class Pair(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.maker, self.judge = Net(4), Net(1)
+
+
+        pair = Pair()
+        for epoch in range(epochs):
+            for x, y in loader:
+                loss = -pair.judge(pair.maker(x)).mean()
+                pair.judge.spender.zero_grad()
+                pair.maker.spender.zero_grad()
+                loss.backward()
+                pair.maker.schedule.optimizer.step()
+            pair.maker.schedule.step()
+        """,
     "a method that is not followed may use any net of its object": """
         class Net(nn.Module):
             def __init__(self):
