@@ -464,6 +464,20 @@ RIGHT = {
                     F.cross_entropy(net(x), y).backward()
                     opt.step()
         """,
+    "an accelerator's scaler is updated by the optimizers that it has prepared": """
+        from accelerate import Accelerator
+
+        def train(net, accelerator, batches, prepared):
+            for x, y in batches:
+                accelerator.backward(criterion(net(x), y))
+                accelerator.scaler.step(prepared)
+                prepared.zero_grad()
+
+        def main():
+            accelerator = Accelerator(mixed_precision="fp16")
+            net, prepared, batches = accelerator.prepare(model, optimizer, loader)
+            train(net, accelerator, batches, prepared)
+        """,
 }
 
 SEVERAL_NETS = {

@@ -70,13 +70,19 @@ class Stepping(Strangers):
                 keys = frozenset(k for k in keys or () if self.is_model(k)) or None
                 made = Optimizer("", keys, self.at(node), outside=True)
             case "scaler" if method in ("scale", "step", "update", "unscale_"):
-                made = Scaler("", is_option=True)
+                made = Scaler("", enabled=not self._is_accelerates(base.key), is_option=True)
             case "scheduler" if method == "step" and _moves_a_rate(node):
                 # By its name alone: there are schedules of weights, of noise, of teachers.
                 made = Scheduler("", tuple(self.optimizers), counts_updates=False, perhaps=True)
             case _:
                 return base
         return self.bind_role(base.key, made, target)
+
+    def _is_accelerates(self, key: str) -> bool:
+        """Is it a scaler that Accelerate keeps? Its own optimizers scale, step and update then."""
+        owner = key.rpartition(".")[0]
+        held = self.store.get(owner)
+        return is_accelerator(held if isinstance(held, Thing) else Thing(owner))
 
     def grad_fn_like(self, thing: Thing) -> bool:
         """Is it surely a tensor?"""
@@ -347,6 +353,12 @@ class Stepping(Strangers):
         """Is there a word of ranks that do not sync, in some way that is not followed?"""
         source = self.scope.module.source
         return self.no_sync_maybe or "no_sync" in source or "backward_grad_sync" in source
+
+
+def is_accelerator(thing: Thing) -> bool:
+    """Is it an Accelerator, by what made it or by its name?"""
+    name = thing.key.rpartition(".")[2].rpartition(":")[2]
+    return thing.built.startswith("accelerate.") or name.endswith("accelerator")
 
 
 def _reaches(effect: Deposits, key: str) -> bool:
