@@ -478,6 +478,31 @@ RIGHT = {
             net, prepared, batches = accelerator.prepare(model, optimizer, loader)
             train(net, accelerator, batches, prepared)
         """,
+    "an optimizer that is None so far, and is stepped, spends what is not another's": """
+        class Trainer:
+            def __init__(self, net, judge=None, one=None, opt_judge=None):
+                self.net, self.judge, self.opt_net, self.opt_judge = net, judge, one, opt_judge
+                self.scaler = torch.amp.GradScaler()
+
+            def losses(self, made):
+                told = self.judging(made.softmax(1).detach())
+                seen = self.judging(made.softmax(1))
+                return seen.pow(2).mean(), (told - 1).pow(2).mean()
+
+            def turn(self, x):
+                self.opt_net.zero_grad()
+                loss, judged = self.losses(self.net(x))
+                self.scaler.scale(loss).backward()
+                self.scaler.step(self.opt_net)
+                self.opt_judge.zero_grad()
+                self.scaler.scale(judged).backward()
+                self.scaler.step(self.opt_judge)
+                self.scaler.update()
+
+        trainer = Trainer(model, one=optimizer)
+        for x, y in loader:
+            trainer.turn(x)
+        """,
 }
 
 SEVERAL_NETS = {

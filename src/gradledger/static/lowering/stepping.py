@@ -23,6 +23,7 @@ from gradledger.static.lowering.spelling import last_name
 from gradledger.static.lowering.strangers import Strangers
 from gradledger.static.lowering.values import (
     NO_KEYS,
+    NONE,
     PLAIN,
     UNKNOWN,
     Constant,
@@ -54,6 +55,9 @@ class Stepping(Strangers):
 
     def with_role(self, base: Known, method: str, node: ast.Call) -> Known:
         """A thing from outside, taken for what its name and its use in the file say it is."""
+        if base == NONE and method in ("step", "zero_grad"):
+            assert isinstance(node.func, ast.Attribute)
+            return self._given_later(node.func.value) or base
         if not isinstance(base, Thing) or not base.key or base.plain:
             return base
         if base.cls is not None or base.own or method in facts.OF_STRINGS:
@@ -77,6 +81,29 @@ class Stepping(Strangers):
             case _:
                 return base
         return self.bind_role(base.key, made, target)
+
+    def _given_later(self, spelled: ast.expr) -> Optimizer | None:
+        """An optimizer that is None so far, beside another: who steps it has given it one since."""
+        if self.uses().role(_terminal(spelled)) != "optimizer":
+            return None
+        match spelled:
+            case ast.Name():
+                beside = self.scope.id
+            case ast.Attribute(value=base):
+                owner = self.eval(base)
+                beside = f"{owner.key}." if isinstance(owner, Thing) and owner.key else ""
+            case _:
+                return None
+        if not beside or not any(
+            isinstance(value, Optimizer)
+            for name, value in self.store.items()
+            if name.startswith(beside)
+        ):
+            return None  # of one alone: it is not stepped, and nothing is trained
+        name = ast.unparse(spelled)
+        made = self._register(Optimizer(name, None, self.at(spelled), outside=True))
+        self.rebind(spelled, made)
+        return made
 
     def _is_accelerates(self, key: str) -> bool:
         """Is it a scaler that Accelerate keeps? Its own optimizers scale, step and update then."""
@@ -225,7 +252,7 @@ class Stepping(Strangers):
             made = Optimizer("", None, self.at(node), outside=True)
             bound = self.bind_role(value.key, made, node)
             return bound if isinstance(bound, Optimizer) else None
-        return None
+        return self._given_later(node) if value == NONE else None
 
     def _of_scheduler(self, scheduler: Scheduler, name: str, node: ast.Call) -> Known:
         if name == "load_state_dict":  # as it was when its optimizer had stepped
