@@ -503,6 +503,27 @@ RIGHT = {
         for x, y in loader:
             trainer.turn(x)
         """,
+    "one of several losses may reach a part of a net, and no more": """
+        from nets import makers
+
+        def train(cfg):
+            net = makers[cfg.name](cfg)
+            one = torch.optim.SGD(net.parameters(), lr=0.1)
+            of_part = torch.optim.SGD(net.judge.parameters(), lr=0.1)
+            scaler = torch.amp.GradScaler()
+            for x, y in loader:
+                one.zero_grad()
+                of_part.zero_grad()
+                out, judged = net(x)
+                loss, judges = cfg.losses(out, judged, y)
+                scaler.scale(judges).backward()
+                scaler.step(of_part)
+                scaler.update()
+                of_part.zero_grad()
+                scaler.scale(loss).backward()
+                scaler.step(one)
+                scaler.update()
+        """,
 }
 
 SEVERAL_NETS = {

@@ -280,4 +280,19 @@ TWINS = {
                     scaler.step(one)  # GL403
                 scaler.update()  # right only
         """,
+    "one loss feeds a net and an optimizer that has a part of it": """
+        from nets import make
+
+        scaler = torch.amp.GradScaler()
+        net = make()
+        of_part = torch.optim.SGD(net.head.parameters(), lr=0.1)
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        for x, y in loader:
+            one.zero_grad()
+            scaler.scale(criterion(net(x), y)).backward()
+            scaler.step(of_part)
+            scaler.update()  # wrong only, GL404
+            scaler.step(one)
+            scaler.update()
+        """,
 }

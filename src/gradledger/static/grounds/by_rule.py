@@ -12,6 +12,7 @@ from gradledger.static.grounds.gl201 import surely_dropped
 from gradledger.static.grounds.gl202 import surely_empty
 from gradledger.static.grounds.sight import Sight, last_before, stepping
 from gradledger.static.lowering.blocks import events_in, pieces
+from gradledger.static.lowering.values import within
 from gradledger.static.program import Do, Forget, Program, Require, Sequence
 
 Ground = Callable[[Finding, Sight], bool | None]
@@ -48,6 +49,19 @@ def _still_scaled(finding: Finding, sight: Sight) -> bool:
 
     last = (last_before(finding.at, loop, counts) for loop in sight.around(finding.at))
     return not any(isinstance(event, Unscale) for event in last)
+
+
+def _nobody_has_a_part(finding: Finding, sight: Sight) -> bool:
+    """Where another optimizer has a part of the net, one of several losses may reach no more."""
+    around = (events_in(loop) for loop in sight.around(finding.at))
+    losses = {event.at for loop in around for event in loop if isinstance(event, Backward)}
+    return len(losses) == 1 or not any(
+        within(part, whole) and part != whole
+        for whole in finding.cells
+        for cells in sight.owned.values()
+        if whole not in cells
+        for part in cells
+    )
 
 
 def _between_two_steps(finding: Finding, sight: Sight) -> bool:
@@ -119,6 +133,7 @@ GROUNDS: dict[str, Ground] = {
     "GL204": _nothing_is_frozen,
     "GL401": _still_scaled,
     "GL403": _between_two_steps,
+    "GL404": _nobody_has_a_part,
     "GL405": _between_two_steps,
     "GL501": _seen_to_be_filled,
     "GL502": _in_a_window,
