@@ -111,6 +111,31 @@ MISSED = {
             scaler.step(optimizer)
             scaler.update()
         """,
+    "the norm of scaled gradients, by a function of torch's": """
+        def norm_of(net):
+            norms = [torch.norm(p.grad.detach(), 2) for p in net.parameters()]  # GL401
+            return torch.norm(torch.stack(norms), 2).item()
+
+        scaler = torch.amp.GradScaler("cuda")
+        for i, (x, y) in enumerate(loader):
+            optimizer.zero_grad()
+            scaler.scale(criterion(model(x), y)).backward()
+            if i % 100 == 0:
+                print(norm_of(model))
+            scaler.step(optimizer)
+            scaler.update()
+        """,
+    "the norm of all scaled gradients at once": """
+        scaler = torch.amp.GradScaler("cuda")
+        for x, y in loader:
+            optimizer.zero_grad()
+            scaler.scale(criterion(model(x), y)).backward()
+            grads = [p.grad for p in model.parameters()]
+            print(torch.nn.utils.get_total_norm(grads))  # GL401
+            print(torch.linalg.vector_norm(grads[0]))  # GL401
+            scaler.step(optimizer)
+            scaler.update()
+        """,
     "numbers that go along with the data count it": """
         for epoch in range(epochs):
             for i, (x, y) in zip(range(len(loader)), loader):

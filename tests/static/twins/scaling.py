@@ -295,4 +295,16 @@ TWINS = {
             scaler.step(one)
             scaler.update()
         """,
+    "torch's norm of gradients in the unit of the loss": """
+        scaler = torch.amp.GradScaler("cpu")
+        for x, y in loader:
+            optimizer.zero_grad()
+            scaler.scale(criterion(model(x), y)).backward()
+            scaler.unscale_(optimizer)  # right only
+            for p in model.parameters():
+                print(torch.linalg.norm(p.grad))  # GL401
+                print(torch.norm(p))
+            scaler.step(optimizer)
+            scaler.update()
+        """,
 }

@@ -43,6 +43,14 @@ SCALE_MATTERS_NOT = Pattern(r"get_scale|isfinite|isnan|isinf")
 TIMES_THE_SCALE = Pattern(r"[*/] *[\w.]+\.get_scale\(|get_scale\( *\) *\*", words=("get_scale(",))
 """Words of code that puts a limit into the unit of scaled gradients, or a norm out of it."""
 
+NORMS = frozenset(
+    [
+        *("torch.norm", "torch.linalg.norm", "torch.linalg.vector_norm", "torch._foreach_norm"),
+        *("torch.nn.utils.get_total_norm", "torch.nn.utils.clip_grad.get_total_norm"),
+    ]
+)
+"""Functions that read the norm of the gradients that they are given."""
+
 HUGE = 1e6
 """A norm that no gradient has: who clips to it wants to know the norm."""
 
@@ -112,6 +120,11 @@ class GradientCalls(Stepping):
             self.emit(Reads(at, keys, optimizer, leaf, needed=self._surely_made(keys)))
             return PLAIN
         return gradients
+
+    def _norm(self, node: ast.Call) -> Known | None:
+        """`torch.norm(p.grad, 2)`: the same as `p.grad.norm(2)`; None for what is no gradient."""
+        held = self.quietly(lambda: self.eval(node.args[0]))
+        return self._of_gradients(held, "norm", node) if isinstance(held, Gradients) else None
 
     def _whatever_the_scale(self, node: ast.AST) -> bool:
         """Is it divided by the scale, or asked only whether it is finite?"""
