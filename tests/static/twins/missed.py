@@ -263,4 +263,25 @@ MISSED = {
                     optimizer.zero_grad()
                 print(optimizer.get_average_rate())
         """,
+    "a scaler is updated by a call, and not by its name": """
+        def train(judge, maker, opt_judge, opt_maker, of_judge, of_maker):
+            for z, real in loader:
+                fake = maker(z)
+                told, known = judge(fake.detach()), judge(real)
+                opt_judge.zero_grad()
+                of_judge.scale(told.pow(2).mean() + (known - 1).pow(2).mean()).backward()
+                of_judge.step(opt_judge)  # GL403
+                of_judge.update
+                opt_maker.zero_grad()
+                of_maker.scale((judge(fake) - 1).pow(2).mean()).backward()
+                of_maker.step(opt_maker)
+                of_maker.update()
+
+        judge, maker = nn.Linear(8, 1), nn.Linear(8, 8)
+        opt_judge = torch.optim.Adam(judge.parameters())
+        opt_maker = torch.optim.Adam(maker.parameters())
+        of_judge, of_maker = torch.amp.GradScaler(), torch.amp.GradScaler()
+        for epoch in range(epochs):
+            train(judge, maker, opt_judge, opt_maker, of_judge, of_maker)
+        """,
 }

@@ -524,6 +524,22 @@ RIGHT = {
                 scaler.step(one)
                 scaler.update()
         """,
+    "a scaler that only updates may be one that steps, under another name": """
+        class Trainer:
+            def __init__(self, nets, opts, scaler):
+                self.one, self.other, self.scaler = opts[0], opts[1], scaler
+                self.net, self.judge = nets
+
+            def train(self, scaler):
+                for x, y in loader:
+                    self.one.zero_grad()
+                    scaler.scale(criterion(self.net(x), y)).backward()
+                    scaler.step(self.one)
+                    self.other.zero_grad()
+                    scaler.scale(criterion(self.judge(x), y)).backward()
+                    scaler.step(self.other)
+                    self.scaler.update()
+        """,
 }
 
 SEVERAL_NETS = {

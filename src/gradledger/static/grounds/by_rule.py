@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from gradledger.ledger.events import Backward, Clear, Event, Step, Unscale
+from gradledger.ledger.events import Backward, Clear, Event, Step, Unscale, Update
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.values import replace
 from gradledger.static.grounds.gl101 import surely_spent_before
@@ -67,6 +67,19 @@ def _nobody_has_a_part(finding: Finding, sight: Sight) -> bool:
 def _between_two_steps(finding: Finding, sight: Sight) -> bool:
     """What happens between two steps is counted: whose, is only clear where one steps."""
     return sight.one_steps(finding.at)
+
+
+def _is_not_updated(finding: Finding, sight: Sight) -> bool:
+    """With several optimizers: nothing updates the scaler, and each that is updated steps itself.
+
+    One that only updates may be the same, under another name.
+    """
+    if sight.one_steps(finding.at):
+        return True
+    steps = [e for e in events_in(sight.program) if isinstance(e, Step) and e.scaler is not None]
+    updated = {e.scaler for e in events_in(sight.program) if isinstance(e, Update)}
+    left = {e.scaler for e in steps if e.at == finding.at}
+    return left.isdisjoint(updated) and updated <= {e.scaler for e in steps}
 
 
 def _seen_to_be_filled(finding: Finding, sight: Sight) -> bool | None:
@@ -132,7 +145,7 @@ GROUNDS: dict[str, Ground] = {
     "GL203": _left_over,
     "GL204": _nothing_is_frozen,
     "GL401": _still_scaled,
-    "GL403": _between_two_steps,
+    "GL403": _is_not_updated,
     "GL404": _nobody_has_a_part,
     "GL405": _between_two_steps,
     "GL501": _seen_to_be_filled,
