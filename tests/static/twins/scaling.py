@@ -307,4 +307,23 @@ TWINS = {
             scaler.step(optimizer)
             scaler.update()
         """,
+    "a gradient that is divided by its norm is a direction, in any unit": """
+        scaler = torch.amp.GradScaler("cpu")
+
+        def climb(net):
+            for p in net.parameters():
+                norm = torch.norm(p.grad)  # GL401
+                if norm != 0:
+                    way = 0.5 * p.grad / (norm + 1e-6)  # right only
+                    way = 0.5 * norm  # wrong only
+                    p.data.add_(way)
+
+        for x, y in loader:
+            optimizer.zero_grad()
+            scaler.scale(criterion(model(x), y)).backward()
+            if device == "cuda":
+                climb(model)
+            scaler.step(optimizer)
+            scaler.update()
+        """,
 }
