@@ -111,6 +111,31 @@ MISSED = {
             scaler.step(optimizer)
             scaler.update()
         """,
+    "the norm of scaled gradients, by a function of torch's": """
+        def norm_of(net):
+            norms = [torch.norm(p.grad.detach(), 2) for p in net.parameters()]  # GL401
+            return torch.norm(torch.stack(norms), 2).item()
+
+        scaler = torch.amp.GradScaler("cuda")
+        for i, (x, y) in enumerate(loader):
+            optimizer.zero_grad()
+            scaler.scale(criterion(model(x), y)).backward()
+            if i % 100 == 0:
+                print(norm_of(model))
+            scaler.step(optimizer)
+            scaler.update()
+        """,
+    "the norm of all scaled gradients at once": """
+        scaler = torch.amp.GradScaler("cuda")
+        for x, y in loader:
+            optimizer.zero_grad()
+            scaler.scale(criterion(model(x), y)).backward()
+            grads = [p.grad for p in model.parameters()]
+            print(torch.nn.utils.get_total_norm(grads))  # GL401
+            print(torch.linalg.vector_norm(grads[0]))  # GL401
+            scaler.step(optimizer)
+            scaler.update()
+        """,
     "numbers that go along with the data count it": """
         for epoch in range(epochs):
             for i, (x, y) in zip(range(len(loader)), loader):
@@ -237,5 +262,26 @@ MISSED = {
                     optimizer.step()
                     optimizer.zero_grad()
                 print(optimizer.get_average_rate())
+        """,
+    "a scaler is updated by a call, and not by its name": """
+        def train(judge, maker, opt_judge, opt_maker, of_judge, of_maker):
+            for z, real in loader:
+                fake = maker(z)
+                told, known = judge(fake.detach()), judge(real)
+                opt_judge.zero_grad()
+                of_judge.scale(told.pow(2).mean() + (known - 1).pow(2).mean()).backward()
+                of_judge.step(opt_judge)  # GL403
+                of_judge.update
+                opt_maker.zero_grad()
+                of_maker.scale((judge(fake) - 1).pow(2).mean()).backward()
+                of_maker.step(opt_maker)
+                of_maker.update()
+
+        judge, maker = nn.Linear(8, 1), nn.Linear(8, 8)
+        opt_judge = torch.optim.Adam(judge.parameters())
+        opt_maker = torch.optim.Adam(maker.parameters())
+        of_judge, of_maker = torch.amp.GradScaler(), torch.amp.GradScaler()
+        for epoch in range(epochs):
+            train(judge, maker, opt_judge, opt_maker, of_judge, of_maker)
         """,
 }

@@ -464,9 +464,113 @@ RIGHT = {
                     F.cross_entropy(net(x), y).backward()
                     opt.step()
         """,
+    "an accelerator's scaler is updated by the optimizers that it has prepared": """
+        from accelerate import Accelerator
+
+        def train(net, accelerator, batches, prepared):
+            for x, y in batches:
+                accelerator.backward(criterion(net(x), y))
+                accelerator.scaler.step(prepared)
+                prepared.zero_grad()
+
+        def main():
+            accelerator = Accelerator(mixed_precision="fp16")
+            net, prepared, batches = accelerator.prepare(model, optimizer, loader)
+            train(net, accelerator, batches, prepared)
+        """,
+    "an optimizer that is None so far, and is stepped, spends what is not another's": """
+        class Trainer:
+            def __init__(self, net, judge=None, one=None, opt_judge=None):
+                self.net, self.judge, self.opt_net, self.opt_judge = net, judge, one, opt_judge
+                self.scaler = torch.amp.GradScaler()
+
+            def losses(self, made):
+                told = self.judging(made.softmax(1).detach())
+                seen = self.judging(made.softmax(1))
+                return seen.pow(2).mean(), (told - 1).pow(2).mean()
+
+            def turn(self, x):
+                self.opt_net.zero_grad()
+                loss, judged = self.losses(self.net(x))
+                self.scaler.scale(loss).backward()
+                self.scaler.step(self.opt_net)
+                self.opt_judge.zero_grad()
+                self.scaler.scale(judged).backward()
+                self.scaler.step(self.opt_judge)
+                self.scaler.update()
+
+        trainer = Trainer(model, one=optimizer)
+        for x, y in loader:
+            trainer.turn(x)
+        """,
+    "one of several losses may reach a part of a net, and no more": """
+        from nets import makers
+
+        def train(cfg):
+            net = makers[cfg.name](cfg)
+            one = torch.optim.SGD(net.parameters(), lr=0.1)
+            of_part = torch.optim.SGD(net.judge.parameters(), lr=0.1)
+            scaler = torch.amp.GradScaler()
+            for x, y in loader:
+                one.zero_grad()
+                of_part.zero_grad()
+                out, judged = net(x)
+                loss, judges = cfg.losses(out, judged, y)
+                scaler.scale(judges).backward()
+                scaler.step(of_part)
+                scaler.update()
+                of_part.zero_grad()
+                scaler.scale(loss).backward()
+                scaler.step(one)
+                scaler.update()
+        """,
+    "a scaler that only updates may be one that steps, under another name": """
+        class Trainer:
+            def __init__(self, nets, opts, scaler):
+                self.one, self.other, self.scaler = opts[0], opts[1], scaler
+                self.net, self.judge = nets
+
+            def train(self, scaler):
+                for x, y in loader:
+                    self.one.zero_grad()
+                    scaler.scale(criterion(self.net(x), y)).backward()
+                    scaler.step(self.one)
+                    self.other.zero_grad()
+                    scaler.scale(criterion(self.judge(x), y)).backward()
+                    scaler.step(self.other)
+                    self.scaler.update()
+        """,
 }
 
 SEVERAL_NETS = {
+    "a schedule has the optimizer that it was made for": """
+        class Net(nn.Module):
+            def __init__(self, size):
+                super().__init__()
+                self.layer = nn.Linear(4, size)
+                self.spender = torch.optim.Adam(self.parameters())
+                self.schedule = torch.optim.lr_scheduler.ExponentialLR(self.spender, 0.9)
+
+            def forward(self, x):
+                return self.layer(x)
+
+
+        class Pair(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.maker, self.judge = Net(4), Net(1)
+
+
+        pair = Pair()
+        for epoch in range(epochs):
+            for x, y in loader:
+                loss = -pair.judge(pair.maker(x)).mean()
+                pair.judge.spender.zero_grad()
+                pair.maker.spender.zero_grad()
+                loss.backward()
+                pair.maker.schedule.optimizer.step()
+            pair.maker.schedule.step()
+        """,
     "a method that is not followed may use any net of its object": """
         class Net(nn.Module):
             def __init__(self):

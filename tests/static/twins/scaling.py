@@ -280,4 +280,50 @@ TWINS = {
                     scaler.step(one)  # GL403
                 scaler.update()  # right only
         """,
+    "one loss feeds a net and an optimizer that has a part of it": """
+        from nets import make
+
+        scaler = torch.amp.GradScaler()
+        net = make()
+        of_part = torch.optim.SGD(net.head.parameters(), lr=0.1)
+        one = torch.optim.SGD(net.parameters(), lr=0.1)
+        for x, y in loader:
+            one.zero_grad()
+            scaler.scale(criterion(net(x), y)).backward()
+            scaler.step(of_part)
+            scaler.update()  # wrong only, GL404
+            scaler.step(one)
+            scaler.update()
+        """,
+    "torch's norm of gradients in the unit of the loss": """
+        scaler = torch.amp.GradScaler("cpu")
+        for x, y in loader:
+            optimizer.zero_grad()
+            scaler.scale(criterion(model(x), y)).backward()
+            scaler.unscale_(optimizer)  # right only
+            for p in model.parameters():
+                print(torch.linalg.norm(p.grad))  # GL401
+                print(torch.norm(p))
+            scaler.step(optimizer)
+            scaler.update()
+        """,
+    "a gradient that is divided by its norm is a direction, in any unit": """
+        scaler = torch.amp.GradScaler("cpu")
+
+        def climb(net):
+            for p in net.parameters():
+                norm = torch.norm(p.grad)  # GL401
+                if norm != 0:
+                    way = 0.5 * p.grad / (norm + 1e-6)  # right only
+                    way = 0.5 * norm  # wrong only
+                    p.data.add_(way)
+
+        for x, y in loader:
+            optimizer.zero_grad()
+            scaler.scale(criterion(model(x), y)).backward()
+            if device == "cuda":
+                climb(model)
+            scaler.step(optimizer)
+            scaler.update()
+        """,
 }

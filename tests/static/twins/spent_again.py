@@ -576,4 +576,15 @@ TWINS = {
                 if turn != 0:  # wrong only
                     optimizer.step()  # GL101
         """,
+    "a schedule's optimizer clears and steps as under its own name": """
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+        for epoch in range(epochs):
+            for x, y in loader:
+                schedule.optimizer.zero_grad()  # right only
+                criterion(model(x), y).backward()
+                for group in schedule.optimizer.param_groups:
+                    print(group["lr"])
+                schedule.optimizer.step()  # GL101
+            schedule.step()
+        """,
 }

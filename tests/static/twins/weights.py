@@ -287,4 +287,37 @@ TWINS = {
                     optimizer.step()
                     optimizer.zero_grad()
         """,
+    "a sum over the tokens of a batch, divided by their number, is a mean": """
+        summed, step = nn.KLDivLoss(reduction="sum"), 0
+        for epoch in range(epochs):
+            for batch in loader:
+                loss = summed(model(batch.x).log_softmax(-1), batch.y) / batch.ntokens
+                (loss / 4).backward()  # right only
+                loss.backward()  # wrong only, GL301
+                step += 1
+                if step % 4 == 0:
+                    optimizer.step()
+                    optimizer.zero_grad()
+        """,
+    "a divergence is a mean over the batch": """
+        divergence, step = nn.KLDivLoss(reduction="batchmean"), 0
+        for epoch in range(epochs):
+            for x, y in loader:
+                loss = divergence(model(x).log_softmax(-1), y)
+                (loss / 4).backward()  # right only
+                loss.backward()  # wrong only, GL301
+                step += 1
+                if step % 4 == 0:
+                    optimizer.step()
+                    optimizer.zero_grad()
+        """,
+    "parts of a batch are summed up, and divided by the rows of all of it": """
+        for x, y in loader:
+            optimizer.zero_grad()
+            for part, told in zip(x.split(4), y.split(4)):
+                loss = F.cross_entropy(model(part), told, reduction="sum")
+                (loss / len(x)).backward()  # right only
+                (loss / len(part)).backward()  # wrong only, GL301
+            optimizer.step()
+        """,
 }

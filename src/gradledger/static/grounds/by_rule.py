@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from gradledger.ledger.events import Backward, Clear, Event, Step, Unscale
+from gradledger.ledger.events import Backward, Clear, Event, Step, Unscale, Update
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.values import replace
 from gradledger.static.grounds.gl101 import surely_spent_before
@@ -13,6 +13,7 @@ from gradledger.static.grounds.gl202 import surely_empty
 from gradledger.static.grounds.gl501 import comes_to_nothing
 from gradledger.static.grounds.sight import Sight, last_before, stepping
 from gradledger.static.lowering.blocks import events_in, pieces
+from gradledger.static.lowering.values import within
 from gradledger.static.program import Do, Forget, Program, Require, Sequence
 
 Ground = Callable[[Finding, Sight], bool | None]
@@ -51,9 +52,35 @@ def _still_scaled(finding: Finding, sight: Sight) -> bool:
     return not any(isinstance(event, Unscale) for event in last)
 
 
+def _nobody_has_a_part(finding: Finding, sight: Sight) -> bool:
+    """Where another optimizer has a part of the net, one of several losses may reach no more."""
+    around = (events_in(loop) for loop in sight.around(finding.at))
+    losses = {event.at for loop in around for event in loop if isinstance(event, Backward)}
+    return len(losses) == 1 or not any(
+        within(part, whole) and part != whole
+        for whole in finding.cells
+        for cells in sight.owned.values()
+        if whole not in cells
+        for part in cells
+    )
+
+
 def _between_two_steps(finding: Finding, sight: Sight) -> bool:
     """What happens between two steps is counted: whose, is only clear where one steps."""
     return sight.one_steps(finding.at)
+
+
+def _is_not_updated(finding: Finding, sight: Sight) -> bool:
+    """With several optimizers: nothing updates the scaler, and each that is updated steps itself.
+
+    One that only updates may be the same, under another name.
+    """
+    if sight.one_steps(finding.at):
+        return True
+    steps = [e for e in events_in(sight.program) if isinstance(e, Step) and e.scaler is not None]
+    updated = {e.scaler for e in events_in(sight.program) if isinstance(e, Update)}
+    left = {e.scaler for e in steps if e.at == finding.at}
+    return left.isdisjoint(updated) and updated <= {e.scaler for e in steps}
 
 
 def _in_a_window(finding: Finding, sight: Sight) -> bool:
@@ -115,7 +142,8 @@ GROUNDS: dict[str, Ground] = {
     "GL203": _left_over,
     "GL204": _nothing_is_frozen,
     "GL401": _still_scaled,
-    "GL403": _between_two_steps,
+    "GL403": _is_not_updated,
+    "GL404": _nobody_has_a_part,
     "GL405": _between_two_steps,
     "GL501": comes_to_nothing,
     "GL502": _in_a_window,

@@ -32,7 +32,19 @@ from gradledger.static.lowering.values import (
     kept_in,
     reach_of,
 )
-from gradledger.static.lowering.weights import added, divided, multiplied, operator_of, weight_of
+from gradledger.static.lowering.weights import (
+    MEAN,
+    SUM,
+    added,
+    divided,
+    multiplied,
+    operator_of,
+    weight_of,
+)
+from gradledger.static.words import Pattern
+
+TOKENS = Pattern(r"^(n|num)_?tokens$")
+"""What a batch calls the number of its tokens."""
 
 
 class Arithmetic(Members):
@@ -80,6 +92,8 @@ class Arithmetic(Members):
         if operator == "/" and is_plain_number(right):
             text = ast.unparse(node.right) if isinstance(node, ast.BinOp) else _value_text(node)
             weight = divided(weight_of(left), right, text, self.at(node))
+            if weight_of(left) == SUM and isinstance(node, ast.BinOp):
+                weight = MEAN if self._counts_the_batch(node.right) else weight
         elif operator == "*":
             if is_plain_number(right):
                 weight = multiplied(weight_of(left), right, self.at(node))
@@ -94,6 +108,25 @@ class Arithmetic(Members):
                 weight = added(weight_of(left), weight_of(right))
         made = self.computed(left, right)
         return replace(made, weight=weight, among=are_among(left, right))
+
+    def _counts_the_batch(self, node: ast.expr) -> bool:
+        """`batch.ntokens`, `len(y)`, `y.numel()`, of what this round of the loop was given?"""
+        match node:
+            case (
+                ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=data)])
+                | ast.Call(func=ast.Attribute(ast.Name(id=data), "numel"), args=[])
+                | ast.Call(func=ast.Attribute(ast.Name(id=data), "size"), args=[ast.Constant(0)])
+                | ast.Subscript(ast.Attribute(ast.Name(id=data), "shape"), ast.Constant(0))
+            ):
+                pass
+            case ast.Attribute(ast.Name(id=data), attr) if TOKENS.search(attr):
+                pass
+            case _:
+                return False
+        loop = self.loops[-1].node if self.loops else None
+        if loop is None or self.where(data) not in self.loops[-1].assigned:
+            return False
+        return any(isinstance(n, ast.Name) and n.id == data for n in ast.walk(loop.target))
 
     def computed(self, *values: Known, sure: bool = True) -> Thing:
         """What is computed from these: its graph leads where theirs do."""

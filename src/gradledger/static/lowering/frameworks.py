@@ -13,6 +13,7 @@ from gradledger.static.lowering.effects import Clips, Deposits, Unscales
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.scopes import LoopState
 from gradledger.static.lowering.statements import Statements
+from gradledger.static.lowering.stepping import is_accelerator
 from gradledger.static.lowering.values import (
     PLAIN,
     UNKNOWN,
@@ -38,7 +39,7 @@ class Frameworks(Statements):
 
     def framework_call(self, thing: Thing, name: str, node: ast.Call) -> Known | None:
         """Calls of objects that frameworks give."""
-        if _is_accelerator(thing) or _is_fabric(thing):
+        if is_accelerator(thing) or _is_fabric(thing):
             return self._of_accelerator(thing, name, node)
         if thing.cls is not None and self.is_lightning(thing):
             return self._of_lightning(thing, name, node)
@@ -158,7 +159,7 @@ class Frameworks(Statements):
         self.out.append(Tick(f"{self.accumulating} before", self.accumulating))
 
     def _engine_backward(self, engine: Thing, loss: Thing, node: ast.Call) -> Known:
-        if _is_accelerator(engine) or _is_fabric(engine):
+        if is_accelerator(engine) or _is_fabric(engine):
             return self._accelerated_backward(engine, node)
         if self.is_lightning(engine) or engine.key.endswith("scaler"):
             self.deposit(loss, node)
@@ -302,12 +303,6 @@ def _prepared(value: Known) -> Known:
 
 def void(_: Known) -> None:
     """For what a call gives and nobody wants."""
-
-
-def _is_accelerator(thing: Thing) -> bool:
-    return thing.built.startswith("accelerate.") or thing.key.rpartition(".")[2].rpartition(":")[
-        2
-    ].endswith("accelerator")
 
 
 def _is_fabric(thing: Thing) -> bool:

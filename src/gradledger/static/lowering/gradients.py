@@ -43,6 +43,15 @@ TIMES_THE_SCALE = Pattern(r"[*/] *[\w.]+\.get_scale\(|get_scale\( *\) *\*", word
 
 INFINITE = Pattern(r"\binf\b")
 _KEY_PARTS = Pattern(r"[.\[]")
+
+NORMS = frozenset(
+    [
+        *("torch.norm", "torch.linalg.norm", "torch.linalg.vector_norm", "torch._foreach_norm"),
+        *("torch.nn.utils.get_total_norm", "torch.nn.utils.clip_grad.get_total_norm"),
+    ]
+)
+"""Functions that read the norm of the gradients that they are given."""
+
 HUGE = 1e6
 """A norm that no gradient has: who clips to it wants to know the norm."""
 
@@ -106,16 +115,39 @@ class GradientCalls(Stepping):
         elif name in ("data", "detach", "requires_grad_"):
             return gradients
         else:
-            if name == "norm" and not self._whatever_the_scale(node):
+            if name == "norm" and not (self._whatever_the_scale(node) or self._divides_them(node)):
                 self._doubt_units()
                 self.emit(Clips(at, keys, optimizer, leaf, changes=False))
             self.emit(Reads(at, keys, optimizer, leaf, needed=self._surely_made(keys)))
             return PLAIN
         return gradients
 
+    def _norm(self, node: ast.Call) -> Known | None:
+        """`torch.norm(p.grad, 2)`: the same as `p.grad.norm(2)`; None for what is no gradient."""
+        held = self.quietly(lambda: self.eval(node.args[0]))
+        return self._of_gradients(held, "norm", node) if isinstance(held, Gradients) else None
+
     def _whatever_the_scale(self, node: ast.AST) -> bool:
         """Is it divided by the scale, or asked only whether it is finite?"""
         return bool(SCALE_MATTERS_NOT.search(self.scope.module.text(node)))
+
+    def _divides_them(self, norm: ast.AST) -> bool:
+        """Is a gradient divided by it? The direction that this gives is the same in any unit."""
+        around = self.scope.node or self.scope.module.tree
+        names = {
+            target.id
+            for given in ast.walk(around)
+            if isinstance(given, ast.Assign) and any(n is norm for n in ast.walk(given.value))
+            for target in given.targets
+            if isinstance(target, ast.Name)
+        }
+        for division in ast.walk(around):
+            match division:
+                case ast.BinOp(left, ast.Div(), right) if "grad" in ast.unparse(left):
+                    by = list(ast.walk(right))
+                    if any(n is norm or (isinstance(n, ast.Name) and n.id in names) for n in by):
+                        return True
+        return False
 
     def _doubt_units(self) -> None:
         """Where the file puts things into the unit of scaled gradients, nobody knows which."""

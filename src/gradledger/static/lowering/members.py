@@ -23,6 +23,7 @@ from gradledger.static.lowering.values import (
     Known,
     Optimizer,
     Parameters,
+    Scheduler,
     Thing,
     is_plain,
 )
@@ -57,6 +58,8 @@ class Members(Names):
                     return Parameters(base.keys or NO_KEYS, frozenset({base.name}))
                 self._lend(name)
                 return base if name in ("optimizer", "optim", "_optimizer") else UNKNOWN
+            case Scheduler():
+                return self._scheduled(base) if name == "optimizer" else UNKNOWN
             case Parameters():
                 if name in GRADIENT:
                     return Gradients(base)
@@ -70,6 +73,15 @@ class Members(Names):
                 return self._of_class(base, name) if isinstance(base, ClassDef) else UNKNOWN
             case _:
                 return PLAIN if is_plain(base) else UNKNOWN
+
+    def _scheduled(self, scheduler: Scheduler) -> Known:
+        """The optimizer whose rate it moves; where that is one of several, one of its own."""
+        if len(scheduler.optimizers) == 1 and scheduler.optimizers[0] in self.optimizers:
+            return self.optimizers[scheduler.optimizers[0]]
+        key = scheduler.key or scheduler.name
+        if not key:
+            return UNKNOWN
+        return self.load(f"{key}.optimizer") or Thing(f"{key}.optimizer")
 
     def _of_module(self, module: Imported, name: str) -> Known:
         value = self.load(f"{self.module_scope(module.module)}{name}")

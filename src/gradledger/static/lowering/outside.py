@@ -11,6 +11,7 @@ from gradledger.static.lowering import facts, graphless, sizes
 from gradledger.static.lowering.callees import cuts
 from gradledger.static.lowering.effects import Reads
 from gradledger.static.lowering.expressions import is_meter
+from gradledger.static.lowering.gradients import NORMS
 from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.net_calls import is_layer
 from gradledger.static.lowering.tensors import TensorCalls
@@ -103,6 +104,8 @@ class OutsideCalls(TensorCalls):
             if isinstance(function, FunctionDef):
                 return replace(function, preset=(*function.preset, *rest))
             return function
+        if dotted in NORMS and node.args and (read := self._norm(node)) is not None:
+            return read
         if name.startswith("_foreach_") and node.args:
             return self._foreach(name, node)
         if name.endswith("_") and node.args:

@@ -21,6 +21,7 @@ from gradledger.static.lowering.spelling import last_name
 from gradledger.static.lowering.strangers import Strangers
 from gradledger.static.lowering.values import (
     NO_KEYS,
+    NONE,
     PLAIN,
     UNKNOWN,
     Constant,
@@ -57,6 +58,9 @@ class Stepping(Strangers):
 
     def with_role(self, base: Known, method: str, node: ast.Call) -> Known:
         """A thing from outside, taken for what its name and its use in the file say it is."""
+        if base == NONE and method in ("step", "zero_grad"):
+            assert isinstance(node.func, ast.Attribute)
+            return self._given_later(node.func.value) or base
         if not isinstance(base, Thing) or not base.key or base.plain:
             return base
         if base.cls is not None or base.own or method in facts.OF_STRINGS:
@@ -73,13 +77,42 @@ class Stepping(Strangers):
                 keys = frozenset(k for k in keys or () if self.is_model(k)) or None
                 made = Optimizer("", keys, self.at(node), outside=True)
             case "scaler" if method in ("scale", "step", "update", "unscale_"):
-                made = Scaler("", is_option=True)
+                made = Scaler("", enabled=not self._is_accelerates(base.key), is_option=True)
             case "scheduler" if method == "step" and _moves_a_rate(node):
                 # By its name alone: there are schedules of weights, of noise, of teachers.
                 made = Scheduler("", tuple(self.optimizers), counts_updates=False, perhaps=True)
             case _:
                 return base
         return self.bind_role(base.key, made, target)
+
+    def _given_later(self, spelled: ast.expr) -> Optimizer | None:
+        """An optimizer that is None so far, beside another: who steps it has given it one since."""
+        if self.uses().role(_terminal(spelled)) != "optimizer":
+            return None
+        match spelled:
+            case ast.Name():
+                beside = self.scope.id
+            case ast.Attribute(value=base):
+                owner = self.eval(base)
+                beside = f"{owner.key}." if isinstance(owner, Thing) and owner.key else ""
+            case _:
+                return None
+        if not beside or not any(
+            isinstance(value, Optimizer)
+            for name, value in self.store.items()
+            if name.startswith(beside)
+        ):
+            return None  # of one alone: it is not stepped, and nothing is trained
+        name = ast.unparse(spelled)
+        made = self._register(Optimizer(name, None, self.at(spelled), outside=True))
+        self.rebind(spelled, made)
+        return made
+
+    def _is_accelerates(self, key: str) -> bool:
+        """Is it a scaler that Accelerate keeps? Its own optimizers scale, step and update then."""
+        owner = key.rpartition(".")[0]
+        held = self.store.get(owner)
+        return is_accelerator(held if isinstance(held, Thing) else Thing(owner))
 
     def grad_fn_like(self, thing: Thing) -> bool:
         """Is it surely a tensor?"""
@@ -222,7 +255,7 @@ class Stepping(Strangers):
             made = Optimizer("", None, self.at(node), outside=True)
             bound = self.bind_role(value.key, made, node)
             return bound if isinstance(bound, Optimizer) else None
-        return None
+        return self._given_later(node) if value == NONE else None
 
     def _of_scheduler(self, scheduler: Scheduler, name: str, node: ast.Call) -> Known:
         if name == "load_state_dict":  # as it was when its optimizer had stepped
@@ -348,6 +381,12 @@ class Stepping(Strangers):
         """Is there a word of ranks that do not sync, in some way that is not followed?"""
         source = self.scope.module.source
         return self.no_sync_maybe or "no_sync" in source or "backward_grad_sync" in source
+
+
+def is_accelerator(thing: Thing) -> bool:
+    """Is it an Accelerator, by what made it or by its name?"""
+    name = thing.key.rpartition(".")[2].rpartition(":")[2]
+    return thing.built.startswith("accelerate.") or name.endswith("accelerator")
 
 
 def _reaches(effect: Deposits, key: str) -> bool:

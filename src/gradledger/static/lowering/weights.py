@@ -52,7 +52,8 @@ def of_reduction(keywords: dict[str, Known], default: Weight) -> Weight:
         known = {"size_average", "reduce"} & keywords.keys()
         return UNKNOWN_WEIGHT if known else default
     if isinstance(given, Constant):
-        return {"mean": default, "sum": SUM}.get(str(given.value), UNKNOWN_WEIGHT)
+        known_to = {"mean": default, "batchmean": default, "sum": SUM}
+        return known_to.get(str(given.value), UNKNOWN_WEIGHT)
     return UNKNOWN_WEIGHT
 
 
