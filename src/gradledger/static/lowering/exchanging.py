@@ -30,7 +30,7 @@ from gradledger.static.words import Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gradledger.static.lowering.inlining import Inlining
+    from gradledger.static.lowering.passing_over import PassingOver
 
 HANDS_OVER = Pattern(r"param_group|requires_grad", words=("param_group", "requires_grad"))
 """Words of code that gives an optimizer single tensors, or leaves some untrained."""
@@ -42,14 +42,14 @@ DEEPEST = 3
 """So many functions and classes are looked into, one inside of the other."""
 
 
-def exchange_parts(walk: Inlining, method: FunctionDef, owner: Thing, call: ast.AST) -> None:
+def exchange_parts(walk: PassingOver, method: FunctionDef, owner: Thing, call: ast.AST) -> None:
     """What a method that is not followed puts where an optimizer has the old parameters."""
     path, via = method.module.path, walk.at(call)
     for target, keys in _exchanged(walk, method, owner):
         walk.emit(Replaces(Place(path, target.lineno, target.col_offset, via), keys))
 
 
-def exchanged_here(walk: Inlining, target: ast.expr) -> Keys:
+def exchanged_here(walk: PassingOver, target: ast.expr) -> Keys:
     """In a method that is followed: what optimizers still hold of what stood there before."""
     scope, owner = walk.scope, walk.scope.self_value
     if not isinstance(owner, Thing) or not isinstance(scope.node, Function):
@@ -60,7 +60,7 @@ def exchanged_here(walk: Inlining, target: ast.expr) -> Keys:
 
 
 def _exchanged(
-    walk: Inlining, method: FunctionDef, owner: Thing
+    walk: PassingOver, method: FunctionDef, owner: Thing
 ) -> Iterator[tuple[ast.Attribute, Keys]]:
     """Where a method exchanges what optimizers have, and the keys of what these still hold."""
     if not walk.optimizers or not owner.key:
@@ -99,7 +99,7 @@ def _is_put_elsewhere(name: str, target: ast.Attribute, modules: Iterable[Module
     return False
 
 
-def _known_assigned(walk: Inlining, function: ast.AST) -> list[tuple[ast.Attribute, ast.expr]]:
+def _known_assigned(walk: PassingOver, function: ast.AST) -> list[tuple[ast.Attribute, ast.expr]]:
     known = walk.known.assigned.get(id(function))
     if known is None:
         known = walk.known.assigned[id(function)] = list(_assigned(function))
@@ -138,7 +138,7 @@ def _below_self(target: ast.expr) -> list[str]:
     return []
 
 
-def _is_part_of_owned(walk: Inlining, owner: Thing, path: list[str]) -> bool:
+def _is_part_of_owned(walk: PassingOver, owner: Thing, path: list[str]) -> bool:
     """Does an optimizer that is still at work have all of a net with this part?"""
     full = ".".join([owner.key, *path])
     return any(
@@ -149,7 +149,7 @@ def _is_part_of_owned(walk: Inlining, owner: Thing, path: list[str]) -> bool:
     )
 
 
-def _is_at_hand(walk: Inlining, optimizer: Optimizer) -> bool:
+def _is_at_hand(walk: PassingOver, optimizer: Optimizer) -> bool:
     """Was it made here, by one who has called this, or for an object that keeps it?"""
     made_in, via = optimizer.made_at.via, walk.scope.via
     while via is not None and via != made_in:
@@ -157,7 +157,7 @@ def _is_at_hand(walk: Inlining, optimizer: Optimizer) -> bool:
     return made_in == via or "." in optimizer.name
 
 
-def had_one(walk: Inlining, owner: Thing, path: list[str]) -> bool:
+def had_one(walk: PassingOver, owner: Thing, path: list[str]) -> bool:
     """Does `__init__` make the layer, or the layer of which this is the weight?"""
     if len(path) > 2 or (len(path) == 2 and path[1] not in ("weight", "bias")):
         return False
@@ -169,7 +169,7 @@ def had_one(walk: Inlining, owner: Thing, path: list[str]) -> bool:
     return False
 
 
-def _trained_by_itself(walk: Inlining, owner: Thing, name: str) -> Keys:
+def _trained_by_itself(walk: PassingOver, owner: Thing, name: str) -> Keys:
     """The keys of a net that an object calls, and trains by an optimizer of its own."""
     held = walk.store.get(f"{owner.key}.{name}")
     if not isinstance(held, Thing) or not held.key or owner.cls is None:
@@ -197,7 +197,7 @@ def _is_made_with(cls: ClassDef, optimizer: Optimizer) -> bool:
     return init.lineno <= made.line <= (init.end_lineno or init.lineno)
 
 
-def _makes_a_net(walk: Inlining, value: ast.expr, module: Module) -> bool:
+def _makes_a_net(walk: PassingOver, value: ast.expr, module: Module) -> bool:
     """A new one, or the copy of one?"""
     value = _unmoved(value)
     if isinstance(value, ast.Call) and called_name(value) == "deepcopy":
@@ -205,7 +205,7 @@ def _makes_a_net(walk: Inlining, value: ast.expr, module: Module) -> bool:
     return makes_parameters(walk, value, module)
 
 
-def makes_parameters(walk: Inlining, value: ast.expr, module: Module, depth: int = 0) -> bool:
+def makes_parameters(walk: PassingOver, value: ast.expr, module: Module, depth: int = 0) -> bool:
     """Does it surely make a module or a tensor that is trained, out of nothing that was there?"""
     value = _unmoved(value)
     if not isinstance(value, ast.Call) or depth > DEEPEST:
@@ -230,7 +230,7 @@ def makes_parameters(walk: Inlining, value: ast.expr, module: Module, depth: int
     return False
 
 
-def _gives_parameters(walk: Inlining, function: FunctionDef, depth: int) -> bool:
+def _gives_parameters(walk: PassingOver, function: FunctionDef, depth: int) -> bool:
     """Is all that it returns new?"""
     returned = [n.value for n in ast.walk(function.node) if isinstance(n, ast.Return)]
     return bool(returned) and all(
@@ -239,7 +239,7 @@ def _gives_parameters(walk: Inlining, function: FunctionDef, depth: int) -> bool
     )
 
 
-def _has_parameters(walk: Inlining, cls: ClassDef, depth: int) -> bool:
+def _has_parameters(walk: PassingOver, cls: ClassDef, depth: int) -> bool:
     """Does its own `__init__` make a layer that has some?"""
     init = cls.module.methods(cls.node).get("__init__")
     if init is None or "torch.nn.Module" not in walk.bases_outside(cls):

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 from gradledger.ledger.values import replace
 from gradledger.static import syntax as ast
+from gradledger.static.lowering.arguments import Arguments
 from gradledger.static.lowering.blocks import holds
 from gradledger.static.lowering.effects import Deposits, Spends
 from gradledger.static.lowering.frameworks import Frameworks
-from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.root import THE_SCRIPT, Root, root_of
 from gradledger.static.lowering.scopes import MOST_STATEMENTS, MOST_WORK, Knowledge, TooMuchCode
 from gradledger.static.lowering.values import ClassDef, FunctionDef, Optimizer, Thing

@@ -8,9 +8,9 @@ from gradledger.ledger.events import Update, Weight
 from gradledger.ledger.values import replace
 from gradledger.static import syntax as ast
 from gradledger.static.lowering import facts
+from gradledger.static.lowering.arguments import Arguments
 from gradledger.static.lowering.blocks import acts
 from gradledger.static.lowering.effects import Clips, Deposits, Unscales
-from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.scopes import LoopState
 from gradledger.static.lowering.statements import Statements
 from gradledger.static.lowering.stepping import is_accelerator

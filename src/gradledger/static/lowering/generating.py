@@ -8,7 +8,7 @@ from gradledger.static.lowering.values import Constant, FunctionDef
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gradledger.static.lowering.inlining import Arguments, Inlining
+    from gradledger.static.lowering.arguments import Arguments, Taking
 
 _OTHERWISE = (
     *(ast.Break, ast.Continue, ast.Return, ast.Raise, ast.Try),
@@ -17,7 +17,7 @@ _OTHERWISE = (
 """By these a round may give nothing, or more than one thing."""
 
 
-def number_given(walk: Inlining, function: FunctionDef, arguments: Arguments) -> int | None:
+def number_given(walk: Taking, function: FunctionDef, arguments: Arguments) -> int | None:
     """As many as its only loop has rounds, each of which gives one; None where nobody knows."""
     loop = _only_loop(function.node)
     if loop is None:
@@ -44,7 +44,7 @@ def _only_loop(function: ast.AST) -> ast.For | None:
     return None
 
 
-def _counted(walk: Inlining, node: ast.expr) -> int | None:
+def _counted(walk: Taking, node: ast.expr) -> int | None:
     """The rounds of `range(0, rows, size)`."""
     given = [walk.eval(each) for each in getattr(node, "args", ())]
     values = [each.value for each in given if isinstance(each, Constant)]

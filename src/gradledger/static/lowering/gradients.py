@@ -7,9 +7,9 @@ from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.static import syntax as ast
 from gradledger.static.lowering import graphless
+from gradledger.static.lowering.arguments import Arguments
 from gradledger.static.lowering.effects import Clears, Clips, Edits, Excuses, Reads, Spends
 from gradledger.static.lowering.facts import OF_ONE_COPY
-from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.members import named_by
 from gradledger.static.lowering.scopes import hands_on
 from gradledger.static.lowering.spelling import last_name

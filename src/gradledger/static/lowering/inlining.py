@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from gradledger.ledger.events import Keep
-from gradledger.ledger.tuples import NamedTuple
 from gradledger.ledger.values import replace
 from gradledger.static import syntax as ast
+from gradledger.static.lowering.arguments import Arguments
 from gradledger.static.lowering.blocks import acts, events_in, holds
-from gradledger.static.lowering.callees import SMALL, cuts, has_no_graph, is_decorated, length_of
+from gradledger.static.lowering.callees import SMALL, has_no_graph, is_decorated, length_of
 from gradledger.static.lowering.effects import (
     Clears,
     Deposits,
@@ -21,42 +19,29 @@ from gradledger.static.lowering.effects import (
     TakesOver,
 )
 from gradledger.static.lowering.joining import join
-from gradledger.static.lowering.looking import Looking
+from gradledger.static.lowering.passing_over import PassingOver
 from gradledger.static.lowering.scopes import DEEPEST, Scope
-from gradledger.static.lowering.spelling import is_static
 from gradledger.static.lowering.values import (
-    NO_KEYS,
     NO_PLACES,
     NONE,
-    PLAIN,
     UNKNOWN,
     ClassDef,
     Constant,
     FunctionDef,
     Items,
-    Keys,
     Known,
-    Optimizer,
-    Parameters,
     Thing,
     is_plain,
     kept_in,
-    reach_of,
     within,
 )
 from gradledger.static.module import ATTRIBUTES
 from gradledger.static.program import Call, Program
-from gradledger.static.vocabulary import CUTS_IN_PLACE, DOES, HOOKS, TRAINS
+from gradledger.static.vocabulary import CUTS_IN_PLACE, DOES
 from gradledger.static.words import Pattern
 
 _NUMBER = Pattern(r"#(\d+)")
 
-ATTACHES = Pattern(
-    r"setattr\(|add_module\(|register_(?:parameter|module)\(|Parameter\("
-    r"|(?:\]|(?<!self)\.\w+)[ \t]*=[ \t]*[\w.]*\b[A-Z]\w*\(",
-    words=("setattr(", "add_module(", "register_", "Parameter(", "="),
-)
-"""Words of functions that hang new modules or parameters into what they are given."""
 
 SET_BACK = Pattern(
     r"self\.\w+[ \t]*=[ \t]*(?:0(?:\.0*)?|None|\[\]|\{\}|list\(\)|dict\(\)|\[0)(?!\w)",
@@ -67,28 +52,8 @@ SET_BACK = Pattern(
 OF_NOTHING = frozenset({"builtins.object", "abc.ABC"})
 """Bases that bring a class nothing of their own."""
 
-OF_THE_FROZEN = frozenset({"GL202", "GL501"})
-"""Rules that say that nothing was deposited, as where all that there is was frozen."""
 
-
-class Arguments(NamedTuple):
-    """What a call hands over."""
-
-    positional: tuple[Known, ...] = ()
-    named: dict[str, Known] = {}  # noqa: RUF012 - never changed
-
-    def get(self, place: int, name: str) -> Known | None:
-        """An argument, by its place or its name."""
-        if place < len(self.positional):
-            return self.positional[place]
-        return self.named.get(name)
-
-    def values(self) -> list[Known]:
-        """All of them."""
-        return [*self.positional, *self.named.values()]
-
-
-class Inlining(Looking):
+class Inlining(PassingOver):
     """Calls of the project's own functions."""
 
     backwards = 0
@@ -155,18 +120,6 @@ class Inlining(Looking):
         return Arguments(
             tuple(map(nets.get, node.args, arguments.positional)), arguments.named | named
         )
-
-    def _attaches(self, function: FunctionDef) -> bool:
-        """Does it give new parts to an object, by itself or by what it calls?"""
-        return self._reaches(
-            function, self.known.attaching, lambda f: f.module.says(ATTACHES, f.node)
-        )
-
-    def may_thaw(self, values: Iterable[Known]) -> None:
-        """Who gets a frozen net may hang new parameters into it, or set its own free."""
-        given = NO_KEYS.union(*map(_keys_given, values)) if self.frozen else NO_KEYS
-        if any(within(key, k) or within(k, key) for key in given for k in self.frozen):
-            self.doubted |= OF_THE_FROZEN
 
     def _is_worth_following(self, function: FunctionDef, arguments: Arguments) -> bool:
         return (
@@ -278,50 +231,6 @@ class Inlining(Looking):
             else:
                 self.run(function.node.body)
 
-    def bind_arguments(
-        self, function: FunctionDef, scope: Scope, arguments: Arguments, *, root: bool = False
-    ) -> None:
-        """Gives the function's parameters their values; of a root, nobody knows them."""
-        node = function.node
-        given = [*function.preset, *arguments.positional]
-        names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
-        if function.bound is not None and names and not is_static(node):
-            given.insert(0, function.bound)
-            scope.self_value = function.bound
-        elif function.cls is not None and names and names[0] == "self" and not given:
-            scope.self_value = self.lookup("self")
-        scope.cls = function.cls
-        defaults = dict(zip(names[::-1], node.args.defaults[::-1], strict=False))
-        keyword_only = [a.arg for a in node.args.kwonlyargs]
-        defaults |= {
-            name: default
-            for name, default in zip(keyword_only, node.args.kw_defaults, strict=True)
-            if default is not None
-        }
-        for place, name in enumerate([*names, *keyword_only]):
-            full = scope.id + name
-            value: Known
-            if place < len(given) and place < len(names):
-                value = given[place]
-            elif name in arguments.named:
-                value = arguments.named[name]
-            elif name in defaults and "**" not in arguments.named and not root:
-                value = self.in_module(function.module, defaults[name])
-                if not isinstance(defaults[name], ast.Constant):
-                    value = Thing(full)
-            else:
-                value = Thing(full)
-            if isinstance(value, Thing) and not value.key and not value.plain:
-                value = replace(value, key=full)
-            elif isinstance(value, Optimizer) and not value.name:  # made right in the call
-                value = self._register(replace(value, name=name))
-            self.store[full] = value
-            self.note_holder(value, name, scope)
-        if node.args.vararg:
-            self.store[scope.id + node.args.vararg.arg] = Items(tuple(given[len(names) :]))
-        if node.args.kwarg:
-            self.store[scope.id + node.args.kwarg.arg] = Thing(scope.id + node.args.kwarg.arg)
-
     def instantiate(self, cls: ClassDef, arguments: Arguments, node: ast.AST) -> Known:
         """An object of a class of the project."""
         self._scope_count += 1
@@ -342,89 +251,10 @@ class Inlining(Looking):
         """Walks through statements."""
         raise NotImplementedError
 
-    def is_model(self, key: str) -> bool:
-        """Is what this key names surely a model?"""
-        raise NotImplementedError
-
-    def _unfollowed(self, function: FunctionDef, arguments: Arguments, node: ast.AST) -> Known:
-        """The result of a function that does nothing to gradients."""
-        if id(function.node) in self.stack:
-            return UNKNOWN
-        if has_no_graph(function.node):
-            return PLAIN
-        bound = (function.bound,) if function.bound is not None else ()
-        if isinstance(function.bound, Thing) and function.bound.key:
-            self._renew_attributes(function, function.bound.key, node)
-            if function.module.says(ATTRIBUTES, function.node):
-                self.may_thaw(bound)
-            if self.optimizers:
-                from gradledger.static.lowering.exchanging import exchange_parts
-
-                exchange_parts(self, function, function.bound, node)
-        self.listening = self.listening or function.module.says(HOOKS, function.node)
-        if self.evaluating and function.module.says(TRAINS, function.node):
-            self.evaluating = NO_KEYS
-        values = (*bound, *arguments.values())
-        made = self.computed(*values, sure=False)
-        if made.plain:
-            made = self.computed(*self._nets_called(function), sure=False)
-        if made.plain and self.is_generator(function):
-            from gradledger.static.lowering.generating import number_given
-
-            number = number_given(self, function, arguments)
-            return Thing(plain=True, shape=(number,)) if number else made
-        if made.reach:
-            surely = made.reach
-            if cuts(function):
-                surely = NO_KEYS
-            elif self.gives_several(function):
-                # Which of them is made of which argument, nobody knows: data is an argument, too.
-                given = (reach_of(v) for v in values if isinstance(v, Thing) or reach_of(v))
-                surely = made.reach.intersection(*given)
-            made = replace(made, reach=surely, maybe=made.maybe | (made.reach - surely))
-
-        def follow() -> Known:
-            return self._followed(function, arguments, node, root=False)
-
-        if self.is_worth_a_look(function) and self.depends_on_what_is_called(made):
-            return self.looked_into(function, made, follow)
-        if not made.plain and self.weighs(function):
-            return self.weighed(function, made, follow)
-        return made
-
-    def _nets_called(self, function: FunctionDef) -> list[Thing]:
-        """The nets that a function calls without having been given them: those around it."""
-        around = (
-            self.store.get(function.scope + n) for n in function.module.calls(function.node)[0]
-        )
-        return [v for v in around if isinstance(v, Thing) and v.key and self.is_model(v.key)]
-
-    def _renew_attributes(self, function: FunctionDef, owner: str, node: ast.AST) -> None:
-        """A method that is not followed may give its object other models, or graphs."""
-        for name in set(ATTRIBUTES.findall(function.module.text(function.node))):
-            if getattr(function.node, "name", "") != "__init__":
-                self.doubted.add("GL703")
-            held = self.store.get(f"{owner}.{name}", Thing(f"{owner}.{name}"))
-            if isinstance(held, Thing) and held.key and not held.plain:
-                self.emit(Renews(self.at(node), frozenset({held.key})))
-
 
 def _may_be_a_net(value: Thing) -> bool:
     """Is it taken for data, though nobody has seen any?"""
     return value.plain and not (value.key or value.shape or value.built)
-
-
-def _keys_given(value: Known) -> Keys:
-    """What somebody can change who has this value."""
-    match value:
-        case Thing():
-            return frozenset({value.key} if value.key and not value.plain else ())
-        case Items():
-            return NO_KEYS.union(*map(_keys_given, value.values))
-        case Parameters():
-            return value.keys
-        case _:
-            return NO_KEYS
 
 
 def _number(key: str) -> int:

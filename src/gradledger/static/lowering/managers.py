@@ -9,9 +9,9 @@ from gradledger.ledger.tuples import NamedTuple
 from gradledger.ledger.values import replace
 from gradledger.static import syntax as ast
 from gradledger.static.lowering import facts
+from gradledger.static.lowering.arguments import Arguments
 from gradledger.static.lowering.asking import counts_rounds
 from gradledger.static.lowering.choices import Choices, chosen
-from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.spelling import called_name
 from gradledger.static.lowering.values import (
     NONE,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 
 from gradledger.static import syntax as ast
-from gradledger.static.lowering.beginning import begins_in
 from gradledger.static.lowering.naming import Naming
 from gradledger.static.lowering.scopes import Knowledge, Scope
 from gradledger.static.lowering.values import (
@@ -102,6 +101,8 @@ class Names(Naming):
         if isinstance(value, Thing) and value.sure and value.reach and not value.kept:
             # What was computed since the round began is new, whatever it was taken from.
             new = value.depth == len(self.loops)
+        from gradledger.static.lowering.beginning import begins_in
+
         return begins_in(scope.node, name, new=new)
 
     def _is_of_this_round(self, holder: ast.expr) -> bool:

@@ -8,11 +8,11 @@ from gradledger.ledger.events import UNKNOWN_WEIGHT
 from gradledger.ledger.values import replace
 from gradledger.static import syntax as ast
 from gradledger.static.lowering import facts, graphless
+from gradledger.static.lowering.arguments import Arguments
 from gradledger.static.lowering.arithmetic import passes_of
 from gradledger.static.lowering.callees import callee_of, length_of
 from gradledger.static.lowering.effects import Clears
 from gradledger.static.lowering.gradients import GradientCalls
-from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.looking import LONG
 from gradledger.static.lowering.members import APPLIED, LABELLED
 from gradledger.static.lowering.values import (

@@ -8,11 +8,11 @@ from gradledger.ledger.events import UNKNOWN_WEIGHT, Weight
 from gradledger.ledger.values import replace
 from gradledger.static import syntax as ast
 from gradledger.static.lowering import facts, graphless, sizes
+from gradledger.static.lowering.arguments import Arguments
 from gradledger.static.lowering.callees import cuts
 from gradledger.static.lowering.effects import Reads
 from gradledger.static.lowering.expressions import is_meter
 from gradledger.static.lowering.gradients import NORMS
-from gradledger.static.lowering.inlining import Arguments
 from gradledger.static.lowering.net_calls import is_layer
 from gradledger.static.lowering.tensors import TensorCalls
 from gradledger.static.lowering.values import (

@@ -7,7 +7,7 @@ from gradledger.static.lowering.values import Constant, Items, Known, Thing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gradledger.static.lowering.inlining import Arguments
+    from gradledger.static.lowering.arguments import Arguments
 
 Shape = tuple[int, ...]
 

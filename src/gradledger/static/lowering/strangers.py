@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from gradledger.static import syntax as ast
 from gradledger.static.lowering import facts
+from gradledger.static.lowering.arguments import Arguments
 from gradledger.static.lowering.effects import Edits, Excuses, HandsOver
-from gradledger.static.lowering.inlining import Arguments, Inlining
+from gradledger.static.lowering.inlining import Inlining
 from gradledger.static.lowering.values import (
     NO_KEYS,
     Constant,
