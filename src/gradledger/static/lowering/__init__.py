@@ -5,9 +5,9 @@ knows), then the walk itself, each file on top of the one before: `naming`, `nam
 `members`, `arithmetic`, `expressions`, `callees`, `looking`, `arguments`, `passing_over`,
 `inlining`, `strangers`, `depositing`, `stepping`, `gradients`, `net_calls`, `tensors`, `outside`,
 `calls`, `windows`, `conditions`, `targets`, `by_hand`, `assignments`, `choices`, `managers`,
-`going_round`, `many_optimizers`, `loops`, `statements`, `frameworks`. What only one of these asks for
-stands beside it: `slices`, `holding_back`, `hearing`, `loop_shapes`, `unspent`, `asked`, `trying`,
-`unlisted`, `kinds`, `exchanging`, `held_losses`, `options`, `never_owned`, `generating`,
+`going_round`, `many_optimizers`, `loops`, `statements`, `frameworks`. What only one of these asks
+for stands beside it: `slices`, `holding_back`, `hearing`, `loop_shapes`, `unspent`, `asked`,
+`trying`, `unlisted`, `kinds`, `exchanging`, `held_losses`, `options`, `never_owned`, `generating`,
 `beginning`.
 
 `roots` says where to begin, `following` walks from there, and `root` is what is known then;
