@@ -186,3 +186,18 @@ def test_a_class_that_begins_to_train_is_seen_by_the_files_that_call_it(tmp_path
     assert project.shown() == project.shown() == set()
     project.write(faulty(dedent(STEP))[0])
     assert project.shown() == project.shown() == SPENT
+
+
+def test_other_processes_say_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gradledger.static.running.file_work._WORK_THAT_PAYS", 0)
+    program, _ = faulty(dedent(TWINS["a class steps itself, and its base says how"]))
+    files = written(tmp_path, program)
+    found = [
+        [
+            finding.at.line
+            for _, r in check_paths(files, jobs=jobs)
+            for finding in r.checked.findings
+        ]
+        for jobs in (1, 2)
+    ]
+    assert found[0] == found[1] != []

@@ -36,7 +36,7 @@ class Result(NamedTuple):
     troubles: tuple[Trouble, ...] = ()
     """Why the file, or cells of it, could not be checked. What could be is in `checked`."""
     relevant: bool = True
-    """False: a look at its bytes said that there are no gradients in it; nothing to follow."""
+    """False: a look at it said that there are no gradients in it; nothing to follow."""
     calls: bool = False
     """It says nothing of gradients, and was followed for what it calls in other files."""
 

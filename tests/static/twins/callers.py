@@ -381,4 +381,33 @@ TWINS = {
                 x, y = next(endless)
                 trainer.train_step(x, y)
         """,
+    "a class steps itself, and its base says how": """
+        # file: base.py
+        import torch
+
+        class Base:
+            def __init__(self, model):
+                self.model = model
+                self.optimizer = torch.optim.Adam(model.parameters())
+
+            def deposit(self, x, y):
+                torch.nn.functional.mse_loss(self.model(x), y).backward()
+
+            def step(self):
+                self.optimizer.step()  # GL101
+                self.optimizer.zero_grad()  # right only
+
+        # file: main.py
+        import torch
+        from base import Base
+        from data import loader
+
+        class Trainer(Base):
+            def train(self):
+                for x, y in loader:
+                    self.deposit(x, y)
+                    self.step()
+
+        Trainer(torch.nn.Linear(2, 1)).train()
+        """,
 }

@@ -212,7 +212,8 @@ def _unpacked(answer: Any) -> int | str | Done:
         return answer
     from gradledger.static.running.rows import result
 
-    return Done(result(answer[0]), answer[1], answer[2])
+    found = result(answer[0])
+    return Done(IRRELEVANT if found == IRRELEVANT else found, answer[1], answer[2])
 
 
 def _lost(path: str, signal: int) -> Done:

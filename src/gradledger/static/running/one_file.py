@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradledger.static.checked import Checked, Result, Unknown
+from gradledger.static.checked import IRRELEVANT, Checked, Result, Unknown
 from gradledger.static.checking import check_source, has_gradients
 from gradledger.static.project import Project
 from gradledger.static.reading.parsing import NotPython, tree
@@ -24,7 +24,7 @@ def check_data(
         return Result(troubles=(source,))
     calls = calls and not has_gradients(source)
     if not (always or calls or has_gradients(source)):
-        return Result()
+        return IRRELEVANT
     troubles: tuple[Trouble, ...] = ()
     parsed = parse(source)
     if isinstance(parsed, Trouble) and source.cells:
