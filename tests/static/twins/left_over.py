@@ -67,6 +67,69 @@ TWINS = {
                     optimizer.step()
                     optimizer.zero_grad()
         """,
+    "a batch that fails at the end of the data is no window that was forgotten": """
+        for epoch in range(epochs):
+            for i, (x, y) in enumerate(loader):
+                try:
+                    out = model(x)
+                except RuntimeError:
+                    continue
+                (criterion(out, y) / 4).backward()  # GL203
+                if (i + 1) % 4 == 0 or i + 1 == len(loader):  # right only
+                if (i + 1) % 4 == 0:  # wrong only
+                    optimizer.step()
+                    optimizer.zero_grad()
+        """,
+    "a loader that goes through one without an end has none": """
+        class Mixed:
+            def __init__(self, loaders):
+                self.loaders = loaders
+
+            def __iter__(self):
+                while True:
+                    for batches in self.loaders:
+                        yield next(batches)
+                    break  # wrong only
+
+        class Ahead:
+            def __init__(self, loader):
+                self.loader = loader
+
+            def __iter__(self):
+                batches = iter(self.loader)
+                batch = next(batches, None)
+                while batch is not None:
+                    yield batch
+                    batch = next(batches, None)
+
+        mixed, done = Ahead(Mixed(loaders)), 0
+        while done < most:
+            for i, (x, y) in enumerate(mixed):
+                (criterion(model(x), y) / size).backward()  # GL203
+                if (i + 1) % size == 0:
+                    done += 1
+                    optimizer.step()
+                    optimizer.zero_grad()
+                if done == most:
+                    break
+        """,
+    "who hands a function to others to call is where it begins": """
+        def epoch(model, loader, optimizer, size=1):
+            for i, (x, y) in enumerate(loader):
+                (criterion(model(x), y) / size).backward()  # GL203
+                if (i + 1) % size == 0:
+                    optimizer.step()
+                    optimizer.zero_grad()
+
+        def worker(rank):
+            net = torch.nn.Linear(8, 2)
+            own = torch.optim.SGD(net.parameters(), lr=0.1)
+            for _ in range(epochs):
+                epoch(net, loader, own)  # right only
+                epoch(net, loader, own, 4)  # wrong only
+
+        torch.multiprocessing.spawn(worker, nprocs=2)
+        """,
     "a dataset of one's own says how long it is": """
         class Rows(torch.utils.data.Dataset):
             def __len__(self):

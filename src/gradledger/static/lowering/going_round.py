@@ -113,16 +113,25 @@ class Rounds(Managers):
         while isinstance(source, ast.Call) and called_name(source) in PASSING_ON and source.args:
             source = source.args[0]
         value = self.eval_quietly(source)
-        cls = value.cls if isinstance(value, Thing) else None
-        iterate = cls and self.method(cls, "__iter__")
-        if isinstance(iterate, FunctionDef):
-            return goes_on_for_ever(iterate.node)
+        if isinstance(value, Thing) and value.cls and self.method(value.cls, "__iter__"):
+            return self._gives_for_ever(value)
         if not isinstance(source, ast.Call):
             return False
         made = self.eval_quietly(source.func)
         if isinstance(made, FunctionDef):
             return goes_on_for_ever(made.node)
         return called_name(source) in ("cycle", "count")
+
+    def _gives_for_ever(self, loader: Thing, deep: int = 3) -> bool:
+        """Does its `__iter__` never end, or go through another that it holds, which never does?"""
+        iterate = self.method(loader.cls, "__iter__") if loader.cls and deep else None
+        if iterate is None or goes_on_for_ever(iterate.node):
+            return iterate is not None
+        inside = list(ast.walk(iterate.node))
+        if any(isinstance(inner, ast.Break | ast.Return) for inner in inside):
+            return False
+        held = (self.store.get(f"{loader.key}.{name}") for name in map(_gone_through, inside))
+        return any(isinstance(h, Thing) and self._gives_for_ever(h, deep - 1) for h in held)
 
     def _round(
         self,
@@ -244,3 +253,13 @@ class Rounds(Managers):
         whole = sequence([*start, body])
         self.out.append(Loop(whole, at_least, loop.last, loop.first, ran_out))
         self.out += own
+
+
+def _gone_through(node: ast.AST) -> str:
+    """The `loader` of `iter(self.loader)`, and of `for batch in self.loader`."""
+    match node:
+        case ast.Call(ast.Name("iter"), [ast.Attribute(ast.Name("self"), name)]):
+            return name
+        case ast.For(iter=ast.Attribute(ast.Name("self"), name)):
+            return name
+    return ""

@@ -21,7 +21,7 @@ MAKES = Pattern(
 )
 """Words of code that makes what deposits or spends, or data of which the size is known."""
 
-_WORDS, _OWN_CALLS = Pattern(r"\w+"), Pattern(r"self\.(\w+)\(")
+_WORDS, _CALLS, _OWN_CALLS = Pattern(r"\w+"), Pattern(r"(\w+)\("), Pattern(r"self\.(\w+)\(")
 MADE = Pattern(r"= *(?:torch\.)?(?:optim\.)?[A-Z]\w*\([^\r\n]*parameters\(", words=("parameters(",))
 CLEARS = Pattern(r"\.zero_grad\(", words=(".zero_grad(",))
 
@@ -72,8 +72,10 @@ class Roots:
             if isinstance(d, Function) and self._is_worth_it(FunctionDef(d, self._module, ""))
         ]
         if len(functions) > 1:
+            # Who calls comes first. `spawn(main, args=…)` calls nobody by name.
+            calls = Counter(_CALLS.findall(self._module.source))
             counts = Counter(_WORDS.findall(self._module.source))
-            functions.sort(key=lambda f: counts[f.name])
+            functions.sort(key=lambda f: (calls[f.name], counts[f.name]))
         for node in functions:
             if id(node) not in self._following.done:
                 yield self._following.function(node)
