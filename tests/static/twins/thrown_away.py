@@ -685,4 +685,16 @@ TWINS = {
                     self.optims[source].step()  # wrong only, GL202
                     self.optims[source].zero_grad()
         """,
+    "a step that nobody can follow may be anybody's": """
+        other = torch.nn.Linear(8, 2)
+        second = torch.optim.SGD(other.parameters(), lr=0.1)
+        for epoch in range(epochs):
+            for x, y in loader:
+                optimizer.zero_grad()  # GL201
+                criterion(model(x), y).backward()
+                pick("first").step()  # right only
+                second.zero_grad()
+                criterion(other(x), y).backward()
+                second.step()
+        """,
 }

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from itertools import dropwhile
 
-from gradledger.ledger.events import Backward, Step
+from gradledger.ledger.events import Backward, Schedule, Step
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.places import Place
 from gradledger.static import syntax as ast
 from gradledger.static.grounds.sight import Sight, stepping
 from gradledger.static.lowering.blocks import events_in, pieces
-from gradledger.static.lowering.spelling import called_name
+from gradledger.static.lowering.spelling import called_name, last_name
 from gradledger.static.program import Loop, Program, Tick
 from gradledger.static.words import Pattern
 
@@ -38,13 +38,35 @@ def surely_dropped(finding: Finding, sight: Sight) -> bool:
     around = sight.around(finding.at)
     if sight.nobody_steps:
         return all(isinstance(a, Loop) for a in around) and not _may_be_used(sight)
-    if not sight.tells_apart(finding.cells):
+    if not sight.tells_apart(finding.cells) or _somebody_else_steps(sight, around):
         return False
     if any(_comes_between(finding.at, loop) for loop in around):
         return True
     if any(len(stepping(loop)) != 1 for loop in around):
         return False
     return sight.all_known or any(map(_has_windows, around))
+
+
+def _somebody_else_steps(sight: Sight, around: list[Program]) -> bool:
+    """Is there a step among these lines that was not followed: `pick("one").step()`?"""
+    module, events = sight.root.module, [e for loop in around for e in events_in(loop)]
+    if module is None:
+        return False
+    lines = [e.at.line for e in events if e.at.path == module.path]
+    followed = {e.at.line for e in events if isinstance(e, Step | Schedule)}
+    return any(
+        node.lineno in range(min(lines), max(lines) + 1) and node.lineno not in followed
+        for node in (ast.walk(module.tree) if lines else ())
+        if isinstance(node, ast.Call) and _may_step(node)
+    )
+
+
+def _may_step(call: ast.Call) -> bool:
+    """`x.step()`, `scaler.step(x)`: by its form, is it no environment's, and no schedule's?"""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "step":
+        return False
+    owner = last_name(call.func.value).lower()
+    return "scaler" in owner or not (call.args or call.keywords or "sched" in owner)
 
 
 def _comes_between(at: Place, around: Program) -> bool:
