@@ -28,6 +28,9 @@ MATTERS = (
 )
 """Words without which a file is of no use to somebody who imports it."""
 
+NEVER_ENDS = (b"def __iter__", b"while True")
+"""Or all of these: it may have a loader whose data has no end."""
+
 
 SETTINGS = (
     "config",
@@ -185,8 +188,8 @@ def _contents(path: str, *, always: bool) -> bytes | None:
     """The bytes of a file that can matter to somebody who imports it; None for any other."""
     data = _read(path)
     always = always or os.path.basename(path) == "__init__.py"
-    matters = data is not None and (always or any(word in data for word in MATTERS))
-    return data if matters else None
+    matters = data is not None and (always or any(map(data.__contains__, MATTERS)))
+    return data if matters or (data and all(map(data.__contains__, NEVER_ENDS))) else None
 
 
 def _candidates(folder: str, module: str, level: int, roots: tuple[str, ...]) -> Iterator[str]:

@@ -26,7 +26,9 @@ def relevant(data: bytes) -> bool:
     deposits, spends = _calls(data)
     if deposits and spends:
         return True
-    hands_over = any(w in data for w in _HANDS_OVER) and any(w in data for w in _WINDOWS)
+    # What all of these words have in common first: it stands in few files.
+    windows = b"accum" in data and any(w in data for w in _WINDOWS)
+    hands_over = windows and any(w in data for w in _HANDS_OVER)
     return (deposits or spends or hands_over) and any(name in data for name in _FRAMEWORKS)
 
 

@@ -78,6 +78,8 @@ class FileWork:
                 self._imports[index] = seen
                 yield index, Done(IRRELEVANT)
             else:
+                if not left:
+                    _load_the_checker()  # while other processes still look
                 left[index] = seen
         yield from self._checked(left, self._check, jobs=jobs)
 
@@ -85,18 +87,24 @@ class FileWork:
         """The files that call what trains in others, if these are the names that do."""
         if not training:
             return set()
-        from gradledger.static.running.linking import Callers, Steps
+        from gradledger.static.running.linking import Callers, Steps, folder_of
 
         left = [index for index in range(len(self.files)) if index not in self._imports]
         pays = len(left) >= _LOOKS_THAT_PAY
         for index, lines in self._each(left, self._import_lines, jobs=jobs if pays else 1):
             self._imports[index] = lines if isinstance(lines, str) else ""
 
+        together: dict[str, list[int]] = {}
+        for index, lines in self._imports.items():
+            if lines:
+                together.setdefault(folder_of(self.files[index]), []).append(index)
+
         def importing(steps: Steps) -> Iterator[tuple[str, list[str]]]:
-            for index, lines in self._imports.items():
-                found = steps.named_by(self.files[index], lines)
-                if found:
-                    yield self.files[index], found
+            for folder, indices in together.items():
+                for index in steps.may_be_named_by(folder, indices, self._imports):
+                    found = steps.named_by(folder, self._imports[index])
+                    if found:
+                        yield self.files[index], found
 
         callers = Callers(training, self.roots, importing)
         self.carrying = frozenset(callers.carrying)
@@ -116,8 +124,7 @@ class FileWork:
     ) -> Iterator[tuple[int, Done]]:
         if not left:
             return
-        import gradledger.static.running.one_file  # noqa: F401 - before the processes part, once for all
-
+        _load_the_checker()  # before the processes part, once for all
         pays = sum(left.values()) >= _WORK_THAT_PAYS
         checks = self._each(sorted(left), check, jobs=jobs if pays else 1, weigh=left.__getitem__)
         # Trees are large and hold no cycles: to look through them again and again for garbage
@@ -197,6 +204,10 @@ class FileWork:
                 yield item, _lost(self.files[item], answer.signal)
             else:
                 yield item, _unpacked(answer)
+
+
+def _load_the_checker() -> None:
+    import gradledger.static.running.one_file  # noqa: F401
 
 
 def _packed(answer: int | str | Done) -> Any:

@@ -32,11 +32,39 @@ Importing = Callable[["Steps"], Iterable[tuple[str, list[str]]]]
 """Gives all files that import some of these, and by which names."""
 
 
+class Folders:
+    """What is asked of the folders of a project again and again."""
+
+    def __init__(self, roots: tuple[str, ...]) -> None:
+        self._roots = tuple(map(os.path.abspath, roots))
+        self._packages: dict[str, tuple[str, ...]] = {}
+        self._begin: dict[str, tuple[str, ...]] = {}
+
+    def starts(self, folder: str, level: int) -> Iterable[str]:
+        """The folders in which an import in this one may begin, the nearest first."""
+        if level:
+            return starts(folder, level, self._roots)
+        known = self._begin.get(folder)
+        if known is None:
+            known = self._begin[folder] = tuple(starts(folder, 0, self._roots))
+        return known
+
+    def packages_of(self, folder: str) -> tuple[str, ...]:
+        """The packages that a file in that folder is in, the nearest first."""
+        known = self._packages.get(folder)
+        if known is None:
+            known = ()
+            if os.path.exists(os.path.join(folder, "__init__.py")):
+                known = (folder, *self.packages_of(os.path.dirname(folder)))
+            self._packages[folder] = known
+        return known
+
+
 class Steps:
     """Where the names stand that train, and how they are imported."""
 
-    def __init__(self, training: Training, roots: tuple[str, ...]) -> None:
-        self._roots = tuple(map(os.path.abspath, roots))
+    def __init__(self, training: Training, folders: Folders) -> None:
+        self._folders = folders
         self._below: dict[str, set[str]] = {}
         """By module, and by package: a package may hand on what is in its modules."""
         self._modules: set[str] = set()
@@ -45,8 +73,6 @@ class Steps:
         self._parts: dict[str, set[str]] = {}
         """By folder, the first names by which something below it is imported."""
         self._firsts: dict[str, frozenset[str]] = {}
-        self._packages: dict[str, tuple[str, ...]] = {}
-        self._begin: dict[str, tuple[str, ...]] = {}
         self._words: dict[str, tuple[str, ...]] = {}
         for path, names in training.items():
             self._add(path, names)
@@ -68,14 +94,21 @@ class Steps:
             self._parts.setdefault(above, set()).add(part)
             stem = above
 
-    def named_by(self, path: str, lines: str) -> list[str]:
-        """The names by which the file knows them: those that it imports, by these lines."""
-        folder = folder_of(path)
-        if not any(word in lines for word in self._words_for(folder)):
-            return []
+    def may_be_named_by(
+        self, folder: str, files: Iterable[int], imports: Mapping[int, str]
+    ) -> list[int]:
+        """Of some files in one folder, those whose imports have a word of them: few."""
+        words = self._words_for(folder)
+        return [index for index in files if any(map(imports[index].__contains__, words))]
+
+    def named_by(self, folder: str, lines: str) -> list[str]:
+        """The names by which a file there knows them: those that it imports, by these lines."""
+        words = self._words_for(folder)
         firsts = self._first_names(folder)
         found: set[str] = set()
         for line in lines.split("\n"):
+            if not any(map(line.__contains__, words)):
+                continue
             if " ." in line or not firsts.isdisjoint(first_imported(line)):
                 for each in imported(line):
                     found.update(self._meant(folder, each))
@@ -90,7 +123,7 @@ class Steps:
         if known is None:
             words = set(self._first_names(folder))
             # A folder need not be a package for its files to import each other with dots.
-            top = (folder, *self._packages_of(folder))[-1]
+            top = (folder, *self._folders.packages_of(folder))[-1]
             ends = self._ends.get(top, set())
             words |= ends if len(ends) < _MANY else {"from ."}
             known = self._words[folder] = tuple(words)
@@ -98,7 +131,7 @@ class Steps:
 
     def _meant(self, folder: str, each: Imported) -> Iterator[str]:
         parts = [part for part in each.module.split(".") if part]
-        for start in self._starts(folder, each.level):
+        for start in self._folders.starts(folder, each.level):
             stem = os.path.join(start, *parts)
             below = self._below.get(stem)
             if below is None:
@@ -119,28 +152,10 @@ class Steps:
         """
         known = self._firsts.get(folder)
         if known is None:
-            packages = self._packages_of(os.path.dirname(folder))
-            starts = (start for start in self._starts(folder, 0) if start not in packages)
+            packages = self._folders.packages_of(os.path.dirname(folder))
+            starts = (start for start in self._folders.starts(folder, 0) if start not in packages)
             parts = frozenset().union(*(self._parts.get(start, ()) for start in starts))
             known = self._firsts[folder] = parts - OUTSIDE
-        return known
-
-    def _starts(self, folder: str, level: int) -> Iterable[str]:
-        if level:
-            return starts(folder, level, self._roots)
-        known = self._begin.get(folder)
-        if known is None:
-            known = self._begin[folder] = tuple(starts(folder, 0, self._roots))
-        return known
-
-    def _packages_of(self, folder: str) -> tuple[str, ...]:
-        """The packages that a file in that folder is in, the nearest first."""
-        known = self._packages.get(folder)
-        if known is None:
-            known = ()
-            if os.path.exists(os.path.join(folder, "__init__.py")):
-                known = (folder, *self._packages_of(os.path.dirname(folder)))
-            self._packages[folder] = known
         return known
 
 
@@ -163,10 +178,10 @@ class Callers:
         self.paths: set[str] = set()
         self.carrying: set[str] = set()
         """By their full paths, those that hand on what trains, under names of their own."""
-        new = dict(training)
+        new, folders = dict(training), Folders(roots)
         for _ in range(_FARTHEST):
             if new:
-                new = dict(self._handed_on(importing(Steps(new, roots))))
+                new = dict(self._handed_on(importing(Steps(new, folders))))
 
     def _handed_on(
         self, found: Iterable[tuple[str, list[str]]]
