@@ -33,7 +33,7 @@ RULES = [rule for rule in CATALOGUE if rule.seen_by.by_check]
 TRAPS = ROOT / "tests" / "runtime" / "traps"
 INFOS = {rule.code for rule in CATALOGUE if rule.severity is Severity.INFO}
 NO_COMPLAINT = """\
-An info of ours is no complaint: two of these programs do compute gradients that nobody uses \
+An info of ours is no complaint: some of these programs do compute gradients that nobody uses \
 (GL204), and are right."""
 PEERS = (TORCHFIX, DSLINTER, RUFF)
 RUFF_ONLY = "ruff check --select E9,F821 --no-cache"
