@@ -410,4 +410,36 @@ TWINS = {
 
         Trainer(torch.nn.Linear(2, 1)).train()
         """,
+    "a loader without an end stands in a file without gradients": """
+        # file: batches.py
+        class Endless:
+            def __init__(self, loader):
+                self.loader = loader
+
+            def __iter__(self):
+                while True:  # right only
+                for _ in range(3):  # wrong only
+                    yield next(self.loader)
+
+        def forever(): # while True
+            pass
+
+        # file: main.py
+        import torch
+        from batches import Endless
+        from data import loader
+
+        model = torch.nn.Linear(2, 1)
+        optimizer = torch.optim.Adam(model.parameters())
+        batches, done = Endless(loader), 0
+        while done < 100:
+            for i, (x, y) in enumerate(batches):
+                (torch.nn.functional.mse_loss(model(x), y) / 4).backward()  # GL203
+                if (i + 1) % 4 == 0:
+                    done += 1
+                    optimizer.step()
+                    optimizer.zero_grad()
+                if done == 100:
+                    break
+        """,
 }
