@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 WEB := $(wildcard web/*.* web/src/*)
 BENCH := .venv-bench
 PEERS := $(BENCH)/.installed
@@ -17,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test browser check bench bench-quick docs pictures format clean
+.PHONY: help install demo test test-slow browser schema check bench bench-quick docs pictures format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,9 +28,14 @@ install: $(STAMP)  ## Put gradledger and its tools into .venv (every other targe
 demo: $(STAMP)  ## Take the tour
 	@$(BIN)/gradledger demo
 
-test: $(STAMP)  ## Run the tests; PYTEST_ARGS="-k cell" picks some
-	@$(MAKE) -s browser
-	$(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
+test: $(STAMP)  ## Run the quick tests (about seven minutes); PYTEST_ARGS="-k cell" picks some
+	@$(MAKE) -s browser schema
+	$(PYTEST) -m "not slow" --hypothesis-profile=quick $(PYTEST_ARGS)
+
+# A property runs in both, with many examples here. (hypothesis marks it.)
+test-slow: $(STAMP)  ## Run all the others, and every property with many examples (about ten minutes)
+	@$(MAKE) -s browser schema
+	$(PYTEST) -m "slow or hypothesis" --hypothesis-profile=thorough $(PYTEST_ARGS)
 
 # Pages are tested in a real browser. Where it is not there and can't be had so, those tests say
 # what to install, and are skipped.
@@ -40,10 +46,15 @@ browser:
 		|| { apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium > /dev/null; } || true; \
 	fi
 
+# npm brings the schema that SARIF is tested against. Here, too: tests that miss it say so.
+schema: $(STAMP)
+	@$(BIN)/python web/building.py --install || true
+
 check: $(STAMP)  ## Format, lint, types, layers, and generated pages up to date
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/python -m tests.engine.typing_check
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m gradledger.rules.pages --check docs/rules
 	$(BIN)/python web/building.py --check

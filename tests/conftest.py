@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from tests import examples
+
 # Some virtual machines tell of an AMX that they do not let anybody use: torch's products of
 # bfloat16 die there of an illegal instruction. Without it, they are right everywhere.
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE")
@@ -11,3 +13,5 @@ os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE")
 # Between two operations, torch's threads would spin: on tensors as small as ours that takes many
 # times the CPU of the operations, and the more, the busier the machine is. These go to sleep.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+examples.load_profiles()

@@ -44,6 +44,7 @@ def build(folder: Path, **environ: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_wheel_has_the_script_the_style_and_their_licenses(built: Path) -> None:
     (wheel,) = built.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
@@ -53,6 +54,7 @@ def test_the_wheel_has_the_script_the_style_and_their_licenses(built: Path) -> N
     assert not any(name.startswith("web/") for name in names)
 
 
+@pytest.mark.slow
 def test_the_source_distribution_has_them_too_and_what_they_are_made_from(built: Path) -> None:
     (sdist,) = built.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
@@ -61,6 +63,7 @@ def test_the_source_distribution_has_them_too_and_what_they_are_made_from(built:
     assert not any("node_modules" in name for name in names)
 
 
+@pytest.mark.slow
 def test_licenses_of_what_is_bundled_are_told(built: Path) -> None:
     (wheel,) = built.glob("*.whl")
     text = zipfile.ZipFile(wheel).read(f"{BUNDLE}THIRD_PARTY.txt").decode()

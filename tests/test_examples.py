@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import re
 import runpy
@@ -21,6 +20,8 @@ from gradledger.ledger.book import Book
 from gradledger.ledger.events import Backward, Clear, Step
 from gradledger.rules import YIELDS_TO, judge
 from tests.observer import Observation, observe
+from tests.observer.kept import observed
+from tests.processes import PROCESSES
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "examples"
@@ -28,10 +29,6 @@ PROGRAMS = sorted(FOLDER.glob("*.py"))
 README = (FOLDER / "README.md").read_text(encoding="utf-8")
 
 every_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
-
-# Fresh processes that have torch already: to load it takes longer than most of the programs.
-PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["torch._dynamo"])
 
 
 @dataclass(frozen=True)
@@ -84,6 +81,7 @@ def test_it_fails_where_the_claim_that_it_prints_is_wrong(
     assert re.search(r"should|has come through", ending.errors)
 
 
+@pytest.mark.slow
 def test_the_command_in_the_readme_works() -> None:
     (command,) = re.findall(r"^\$ python (.*)$", README, re.MULTILINE)
     done = subprocess.run([sys.executable, *command.split()], cwd=ROOT, capture_output=True)
@@ -101,7 +99,7 @@ def test_the_readme_lists_the_programs_that_there_are() -> None:
 
 @every_program
 def test_the_ledger_finds_nothing(program: Path) -> None:
-    observation = observe(program)
+    (observation,) = observed(program)
     assert observation.error is None
     assert findings(observation) == []
     assert {Backward, Step, Clear} <= {type(event) for event in observation.events}

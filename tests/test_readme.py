@@ -70,6 +70,6 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
 
 def test_make_targets_that_the_pages_name_exist() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    targets = set(re.findall(r"^(\w+):.*##", makefile, re.MULTILINE))
+    targets = set(re.findall(r"^([\w-]+):.*##", makefile, re.MULTILINE))
     for page in PAGES:
-        assert set(re.findall(r"(?:`|\$ )make (\w+)", page.read_text("utf-8"))) <= targets
+        assert set(re.findall(r"(?:`|\$ )make ([\w-]+)", page.read_text("utf-8"))) <= targets

@@ -5,7 +5,8 @@ source distribution have them; whoever installs those needs no Node.js. In a che
 when they are missing or made from other sources. Where the system has no Node.js, the build asks
 pip for one.
 
-`python web/building.py` does only the bundling; with `--check`, only the check of its types.
+`python web/building.py` does only the bundling; with `--check`, only the check of its types; with
+`--install`, it brings what check and tests need.
 """
 
 from __future__ import annotations
@@ -79,9 +80,14 @@ def bundle() -> None:
     MADE_FROM.write_text(_fingerprint() + "\n", encoding="utf-8")
 
 
+def install() -> None:
+    """Brings all that the lock file names: the types' checker, and what tests compare with."""
+    _install("typescript")
+
+
 def check() -> None:
     """Fails where the types of the script do not fit together."""
-    _install("typescript")
+    install()
     _run("node", "node_modules/typescript/bin/tsc", "--noEmit")
 
 
@@ -146,4 +152,4 @@ def _setuptools() -> Any:
 
 
 if __name__ == "__main__":
-    check() if "--check" in sys.argv[1:] else bundle()
+    {"--check": check, "--install": install}.get(" ".join(sys.argv[1:]), bundle)()

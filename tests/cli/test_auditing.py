@@ -7,6 +7,7 @@ import pytest
 
 from gradledger.cli.auditing import Auditing
 from gradledger.ledger import Finding, Place, Tally
+from gradledger.ledger.unseen import Unseen
 from gradledger.ledger.verdict import Verdict
 from gradledger.runtime.audit import Audit
 
@@ -28,6 +29,7 @@ class Books:
         self._verdict = verdict
         self.left_with: object = "not left"
         self.fingerprints: list[object] = []
+        self.recording = None
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self.left_with = error
@@ -40,7 +42,7 @@ def auditing(
     books: Books,
     *,
     kept: frozenset[str] = frozenset({"GL101", "GL203"}),
-    fail_on: Literal["error", "warning"] | None = None,
+    fail_on: Literal["error", "warning", "unseen"] | None = None,
     format: str = "text",
     output: Path | None = None,
 ) -> Auditing:
@@ -77,6 +79,30 @@ def test_the_status_depends_on_the_selected_rules_alone(
     out, err = capfd.readouterr()
     assert out == ""
     assert {code for code in ("GL101", "GL203", "GL901") if code in err} == kept - {"GL901"}
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "trouble", "status"),
+    [
+        (None, "", 0),
+        ("error", "", 0),
+        ("warning", "", 0),
+        ("unseen", "", 1),
+        ("warning", "a bug", 2),
+        ("unseen", "a bug", 1),
+    ],
+)
+def test_what_was_not_seen_fails_where_that_is_wanted(
+    fail_on: Literal["error", "warning", "unseen"] | None,
+    trouble: str,
+    status: int,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    unseen = (Unseen("processes", "not Python's", 1, ("4123",)),)
+    for verdict in (VERDICT._replace(findings=()), Verdict("train.py")):
+        books = Books(verdict._replace(unseen=unseen, trouble=trouble))
+        assert auditing(books, fail_on=fail_on).conclude(passed=True, error=None) == status
+        assert "Not seen: process 4123 (not Python's).\n" in capfd.readouterr().err
 
 
 def test_the_books_are_closed_with_what_the_script_died_of(tmp_path: Path) -> None:

@@ -16,29 +16,37 @@ from gradledger.cli.live import Live
 from gradledger.report.terminal import Terminal
 from gradledger.rules import find, programs
 from gradledger.rules.programs import Program
+from tests.once import once
 
 
+# Takes long: the tour loads torch for its programs, and again for its audit.
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the tour is taken."""
-    return tmp_path_factory.mktemp("tour").resolve()
+    """Where the tour was taken, once for all workers."""
+    with once("tour", tmp_path_factory) as (shared, first):
+        folder = shared.resolve() / "here"
+        if first:
+            folder.mkdir()
+            done = subprocess.run(
+                [sys.executable, "-m", "gradledger", "demo"],
+                cwd=folder,
+                env={k: v for k, v in os.environ.items() if k != "FORCE_COLOR"},
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            assert done.stderr == ""
+            (shared / "printed").write_text(done.stdout, encoding="utf-8")
+    return folder
 
 
 @pytest.fixture(scope="module")
 def tour(folder: Path) -> str:
-    """All of the tour, as it is printed into a pipe."""
-    done = subprocess.run(
-        [sys.executable, "-m", "gradledger", "demo"],
-        cwd=folder,
-        env={k: v for k, v in os.environ.items() if k != "FORCE_COLOR"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stderr == ""
-    return done.stdout
+    """All that it printed."""
+    return (folder.parent / "printed").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_tour_shows_what_the_programs_print_when_they_run_alone(tour: str) -> None:
     # One is enough, and not the first, so that something ran in the same process before it.
     program = programs.bad(find(list(TOUR)[-1]))
@@ -53,6 +61,7 @@ def test_the_tour_shows_what_the_programs_print_when_they_run_alone(tour: str) -
     assert "ended with status" not in tour
 
 
+@pytest.mark.slow
 def test_the_tour_audits_a_program_and_ends_with_a_report_worth_opening(
     tour: str, folder: Path
 ) -> None:

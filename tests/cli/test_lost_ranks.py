@@ -10,6 +10,7 @@ import pytest
 from gradledger.cli.lost_ranks import with_recordings
 from gradledger.ledger import Finding, Place, Tally
 from gradledger.ledger.events import Backward, Event, Step
+from gradledger.ledger.unseen import Unseen
 from gradledger.ledger.verdict import Verdict
 from gradledger.recording import rank_path
 from gradledger.rules import ranks  # by its name `Testimony` would pass for a test
@@ -57,6 +58,14 @@ def test_what_it_noted_and_could_not_record_any_more_is_heard_too(
     record(tmp_path, 1, steps(3))
     said = with_recordings({1: noted(LATER)}, own=own, patience=600)[1]
     assert {found.rule for found in said.verdict.findings} == {"GL101", "GL203"}
+
+
+def test_what_it_did_not_see_is_counted_once(own: Path, tmp_path: Path) -> None:
+    path = rank_path(tmp_path / "run.gradledger", rank=1, world_size=2)
+    recorded(path, OPENING, rank=1, world_size=2, ended=False, unseen=[Unseen("steps", "x", 5)])
+    last = noted()._replace(verdict=Verdict("train.py", unseen=(Unseen("steps", "x", 4),)))
+    said = with_recordings({1: last}, own=own, patience=600)[1]
+    assert said.verdict.unseen == (Unseen("steps", "x", 5),)
 
 
 def test_a_rank_on_another_machine_is_heard_by_its_recording(own: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from gradledger.cli import main, other_tools
+from gradledger.ledger.unseen import Unseen
 from gradledger.report.tables import TABLES
 from tests.report import recorded_runs as runs
 from tests.report.recorded_runs import recorded
@@ -193,6 +194,19 @@ def test_a_new_warning_does_not_fail_where_errors_are_asked_for(folder: Path) ->
     pair = "good.gradledger", "warned.gradledger"
     assert report("--diff", *pair) == 1
     assert report("--diff", *pair, "--fail-on", "error") == 0
+
+
+def test_what_only_the_second_run_did_not_see_fails_where_that_is_wanted(folder: Path) -> None:
+    events, unseen = list(runs.accumulation((4, 4))), [Unseen("weights", "compiled")]
+    recorded(folder / "seen.gradledger", events)
+    recorded(folder / "unseen.gradledger", events, unseen=unseen)
+    for before, status in (("seen.gradledger", 1), ("unseen.gradledger", 0)):
+        pair = "--diff", before, "unseen.gradledger"
+        assert report(*pair, "--fail-on", "unseen") == status
+        assert report(*pair, "--fail-on", "warning") == 0
+    assert report("--fail-on", "unseen", "unseen.gradledger") == 1
+    assert report("--fail-on", "warning", "unseen.gradledger") == 0
+    assert report("--fail-on", "unseen", "seen.gradledger") == 0
 
 
 def test_the_difference_is_json_in_a_file(folder: Path) -> None:

@@ -109,7 +109,20 @@ def test_the_help_alone_is_enough_to_use_it(capsys: pytest.CaptureFixture[str]) 
         (["--output", ".", "script.py"], "is a folder. Name a file in it"),
         (["--record", "nowhere/run", "script.py"], "--record: there is no folder "),
         (["--output", "/proc/verdict", "script.py"], "can't be written"),
-        (["nowhere.py"], "nowhere.py does not exist"),
+        (["nowhere.py"], "nowhere.py does not exist. It was looked for in "),
+        (["scrpt.py"], "scrpt.py does not exist. Did you mean `gradledger run script.py`?"),
+        (["--fromat", "json", "script.py"], "Did you mean --format?"),
+        (["--fail_on=error", "script.py"], "Did you mean --fail-on?"),
+        (
+            ["a b.ipynb", "--epochs", "3"],
+            "a b.ipynb is a notebook, which Python can't run as it is. Make a script of it: "
+            "`jupyter nbconvert --to script 'a b.ipynb' && gradledger run 'a b.py' --epochs 3`.",
+        ),
+        (["src"], "Name a script in it, as in `gradledger run src/train.py`."),
+        (["bare"], "bare is a folder without a __main__.py. Name a script, as in `gradledger run "),
+        (["train.sh"], "as in `gradledger run -m package.train --lr $LR`."),
+        (["launch.sh"], "as in `gradledger run torchrun --nproc_per_node 2 train.py`."),
+        (["nothing.sh"], "Name the Python script that it starts"),
         (["broken.py"], "broken.py is not valid Python: line 1: "),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -122,6 +135,14 @@ def test_what_can_not_be_started_gets_one_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     (folder / "broken.py").write_text("print(")
+    (folder / "a b.ipynb").write_text("{}")
+    (folder / "src").mkdir()
+    (folder / "bare").mkdir()
+    for name in ("model.py", "train.py"):
+        (folder / "src" / name).write_text("")
+    (folder / "train.sh").write_text("#!/bin/bash\n# python x\npython3 -m package.train --lr $LR\n")
+    (folder / "launch.sh").write_text("torchrun --nproc_per_node 2 \\\n  train.py\n")
+    (folder / "nothing.sh").write_text("#!/bin/sh\necho hello\n")
     monkeypatch.chdir(folder)
     assert main(["run", *words]) == 2
     out, err = capsys.readouterr()
@@ -178,6 +199,7 @@ def test_what_the_script_printed_comes_before_a_verdict_on_stdout(folder: Path) 
 # With torch, for real
 
 
+@pytest.mark.slow
 def test_gradients_that_are_written_by_hand_are_audited_without_a_backward_pass(
     tmp_path: Path,
 ) -> None:
@@ -216,6 +238,7 @@ def test_a_script_that_breaks_a_law_prints_what_it_always_did_and_then_the_verdi
         assert isinstance(list(recording.events())[-1].event, RunEnd)
 
 
+@pytest.mark.slow
 def test_a_thread_that_outlives_the_main_one_is_audited_and_a_crash_is_shown_first(
     folder: Path,
 ) -> None:

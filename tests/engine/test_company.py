@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 from torch.autograd import grad
 
 from gradledger import NonFiniteGradient, Stepper
 from gradledger.errors import StepperWarning
+from tests.examples import examples
 
 from .loops import Batch, Boom, assert_same, micro_batches
 from .test_two_nets import DATA, ORDER, PACK, ByHand, Pair
@@ -326,7 +327,7 @@ turns = st.lists(
 """Of each micro-batch: its rows, whose losses come in which order, and whether the last fails."""
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(
     turns=turns,
     sizes=st.tuples(st.integers(1, 3), st.integers(1, 3)),

@@ -14,6 +14,7 @@ PROGRAM = Path(__file__).parent / "programs" / "killed.py"
 KILLS = 25
 
 
+@pytest.mark.slow  # takes long: 25 lives, each of which trains a while
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="lives are forks")
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_run_killed_25_times_at_random_moments_ends_as_if_it_had_not_been(

@@ -9,13 +9,14 @@ from typing import Literal
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.amp import GradScaler
 from torch.optim import SGD, AdamW, RMSprop
 
 from gradledger import Stepper
+from tests.examples import examples
 
 from .loops import Batch, Boom, MakeOptimizer, assert_same, assert_same_model
 
@@ -202,7 +203,7 @@ def run_plainly(story: Story, data: list[Batch]) -> tuple[Net, torch.optim.Optim
     return model, optimizer, [updates, dropped]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @pytest.mark.filterwarnings("ignore:the data has ended")
 @given(stories)
 def test_every_run_is_its_big_batches(story: Story) -> None:
@@ -217,7 +218,7 @@ def test_every_run_is_its_big_batches(story: Story) -> None:
     assert all(p.grad is None for p in ours.parameters())
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @pytest.mark.filterwarnings("ignore:the data has ended")
 @given(stories)
 def test_packing_changes_nothing(story: Story) -> None:
@@ -229,7 +230,7 @@ def test_packing_changes_nothing(story: Story) -> None:
     assert_same(a.state_dict(), b.state_dict(), tolerance=tolerance)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     sizes=st.lists(st.integers(1, 4), min_size=1, max_size=12),
     accumulate=st.integers(1, 4),

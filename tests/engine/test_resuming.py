@@ -18,6 +18,7 @@ from torch.optim.lr_scheduler import OneCycleLR, StepLR
 
 from gradledger import Stepper
 from gradledger.errors import CheckpointError
+from tests.tiers import slow_but_some
 
 from .loops import assert_equal
 from .programs.runs import BATCHES, CASES, MANY_PROCESSES, Net, Run, listed, loader, make
@@ -45,7 +46,7 @@ def save_everywhere(run: Run, folder: Path) -> list[Path]:
 # Anywhere -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", slow_but_some(3, CASES))
 def test_a_run_resumed_from_any_save_ends_bit_for_bit_as_if_never_interrupted(
     case: str, tmp_path: Path
 ) -> None:
@@ -96,6 +97,7 @@ def test_worker_processes_draw_the_same_again(case: str, tmp_path: Path) -> None
         assert_equal(resumed.go().outcome(), run.outcome(), path.name)
 
 
+@pytest.mark.slow
 def test_a_new_process_goes_on_bit_for_bit(tmp_path: Path) -> None:
     expected: dict[Path, Any] = {}
     arguments: list[str] = []

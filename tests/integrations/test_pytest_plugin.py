@@ -136,10 +136,77 @@ def test_warnings_alone_stand_in_a_section_of_a_test_that_passes(run: Run) -> No
     done.stdout.fnmatch_lines(["*Captured gradledger call*", "*GL202*"])
 
 
+UNSEEN = """
+from gradledger.runtime.journal import journals
+
+
+def overlook():
+    train()
+    for journal in journals:
+        if not journal.closed:
+            journal.not_seen("weights", "the loss is compiled", count=3)
+
+
+def test_one():
+    overlook()
+
+
+def test_two():
+    overlook()
+
+
+def test_three():
+    train()
+"""
+
+
+def test_what_was_not_seen_is_in_the_summary_and_fails_nothing(run: Run) -> None:
+    done = run(UNSEEN, "--gradledger", "--gradledger-fail-on=warning")
+    done.assert_outcomes(passed=3)
+    done.stdout.fnmatch_lines(
+        [
+            "*- gradledger: not seen -*",
+            "2 tests: the weights of 3 windows (the loss is compiled)",
+        ]
+    )
+
+
+def test_what_was_not_seen_fails_where_that_is_wanted(run: Run) -> None:
+    done = run(UNSEEN, "--gradledger", ini="gradledger_fail_on = unseen")
+    done.assert_outcomes(passed=1, failed=2)
+    done.stdout.fnmatch_lines(
+        [
+            "not seen: the weights of 3 windows (the loss is compiled)",
+            "No fault found in what was seen: 6 deposits, 6 spent.",
+            "FAILED test_it.py::test_one - Failed: not seen: the weights of 3 windows*",
+        ]
+    )
+
+
+def test_a_run_that_saw_all_says_nothing_of_it(run: Run) -> None:
+    done = run(TWO, "--gradledger", "--gradledger-fail-on=unseen")
+    done.assert_outcomes(passed=1, failed=1)
+    done.stdout.no_fnmatch_line("*not seen*")
+
+
+def test_a_test_can_ask_what_was_not_seen(run: Run) -> None:
+    done = run(
+        UNSEEN
+        + """
+def test_asking(gradledger_audit):
+    assert gradledger_audit.unseen == ()
+    overlook()
+    assert [one.count for one in gradledger_audit.unseen] == [3]
+"""
+    )
+    done.assert_outcomes(passed=4)
+    done.stdout.fnmatch_lines(["1 test: the weights of 3 windows (the loss is compiled)"])
+
+
 def test_a_severity_that_is_none_is_refused(run: Run) -> None:
     done = run(TWO, "--gradledger", ini="gradledger_fail_on = info")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
-    done.stderr.fnmatch_lines(["*gradledger_fail_on must be error or warning, got 'info'*"])
+    done.stderr.fnmatch_lines(["*gradledger_fail_on must be error, warning or unseen, got 'info'*"])
 
 
 def test_a_test_that_fails_by_itself_keeps_its_failure_and_gets_the_findings(run: Run) -> None:
@@ -364,6 +431,7 @@ def test_it(gradledger_audit):
 # Processes ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_tests_are_audited_in_the_workers_of_xdist(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

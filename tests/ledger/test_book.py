@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from unittest.mock import patch
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gradledger.ledger import Book, Breach, Evidence, Finding, Outcomes, Page, Place, one_per_fault
@@ -22,6 +22,7 @@ from gradledger.ledger.events import (
 )
 from gradledger.ledger.values import replace
 from gradledger.rules import judge
+from tests.examples import examples
 from tests.strategies import OPENING, event_lists
 
 
@@ -90,7 +91,7 @@ def test_what_never_repeats_is_forgotten_in_time() -> None:
 
 
 @given(event_lists)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_a_short_memory_changes_nothing(happened: list[Event]) -> None:
     book, outcomes, page = Book(judge), Outcomes(judge, most=1), Page()
     for event in [*OPENING, *happened]:
@@ -100,7 +101,7 @@ def test_a_short_memory_changes_nothing(happened: list[Event]) -> None:
 
 
 @given(event_lists, st.sampled_from([1, 2, 3, 10_000]))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_what_comes_next_need_not_be_what_came_next_before(
     happened: list[Event], most: int
 ) -> None:
@@ -151,18 +152,28 @@ def test_an_event_that_breaks_a_rule_for_cells_of_two_histories_is_one_fault() -
     assert (finding.count, finding.cells) == (3, frozenset({"a", "b"}))
 
 
-def test_what_happened_most_at_a_place_is_what_happened_there() -> None:
+def test_what_happens_at_a_place_is_counted_by_its_kind() -> None:
     book, here, there = Book(), Place("train.py", 1), Place("train.py", 2)
     for _ in range(5):
         book.post(Batch(here))
     for event in (EpochEnd(here), EpochEnd(there)):
         book.post(event)
-    assert book.occurrences == {here: 5, there: 1}
+    assert book.occurrences == {(here, Batch): 5, (here, EpochEnd): 1, (there, EpochEnd): 1}
     book.post(Batch(here))
-    assert book.occurrences[here] == 6
+    assert book.occurrences[here, Batch] == 6
 
 
-def test_what_dies_unspent_is_lost_and_what_dies_spent_is_not() -> None:
+def test_a_pass_that_is_told_in_pieces_is_one_pass() -> None:
+    book, at = Book(), Place("train.py", 1)
+    for _ in range(3):
+        book.post(Backward(at, frozenset({"a"})))
+        for name in ("b", "c"):
+            book.post(Backward(at, frozenset({name}), continues=True))
+    assert (book.tally.backwards, book.tally.entries) == (3, 9)
+    assert book.occurrences == {(at, Backward): 3}
+
+
+def test_what_dies_unspent_is_left_and_not_lost() -> None:
     book, other = Book(), frozenset({"other"})
     for event in (
         Own(at(1), "opt", W),
@@ -172,6 +183,6 @@ def test_what_dies_unspent_is_lost_and_what_dies_spent_is_not() -> None:
         Gone(at(5), W, frozenset({"opt"})),
     ):
         book.post(event)
-    assert (book.tally.spent, book.tally.lost) == (2, 2)
+    assert (book.tally.entries, book.tally.spent, book.tally.lost) == (5, 2, 0)
     assert [names for names, _ in book.page.groups] == [other]
     assert book.page.accounts == ()

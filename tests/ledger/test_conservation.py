@@ -11,12 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from gradledger.ledger import Book, Page, Place, events, page, posting
 from gradledger.ledger.cells import Cell, Holding
 from gradledger.ledger.events import Backward, Clear, Edit, Event, Step
 from gradledger.rules import judge
+from tests.examples import examples
 from tests.strategies import OPENING, OWNED, event_lists
 
 
@@ -90,7 +91,7 @@ def count(holdings: tuple[Holding, ...], *, fresh: bool) -> int:
 
 
 @given(event_lists)
-@settings(max_examples=1_000, deadline=None)
+@examples(1_000)
 def test_book_and_reference_agree_on_every_single_deposit(happened: list[Event]) -> None:
     book, reference = Book(), Reference()
     for event in [*OPENING, *happened]:
@@ -111,7 +112,7 @@ def test_book_and_reference_agree_on_every_single_deposit(happened: list[Event])
 
 
 @given(event_lists)
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_every_parameter_is_in_exactly_one_group_and_no_two_groups_have_one_history(
     happened: list[Event],
 ) -> None:
@@ -125,7 +126,7 @@ def test_every_parameter_is_in_exactly_one_group_and_no_two_groups_have_one_hist
 
 
 @given(event_lists)
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_grouping_changes_neither_cells_nor_findings(happened: list[Event]) -> None:
     grouped = run(happened)
     with pytest.MonkeyPatch.context() as patch:

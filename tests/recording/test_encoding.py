@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gradledger.errors import InternalError
@@ -80,7 +80,6 @@ def rows_of(interning: Interning) -> Iterator[Rows]:
 
 
 @pytest.mark.parametrize("kind", event_types().values(), ids=lambda kind: kind.__name__)
-@settings(deadline=None)
 @given(data=st.data())
 def test_every_event_comes_back_exactly(kind: type[Event], data: st.DataObject) -> None:
     event = data.draw(values(kind))
@@ -92,7 +91,6 @@ def test_every_event_comes_back_exactly(kind: type[Event], data: st.DataObject) 
     assert type(returned) is kind
 
 
-@settings(deadline=None)
 @given(values(tuple[Evidence, ...]))
 def test_evidence_comes_back_exactly(evidence: tuple[Evidence, ...]) -> None:
     interning = Interning()

@@ -108,6 +108,7 @@ def all_but_the_last_moment_is_in(path: Path, said: list[list[str]], killed: int
     return False
 
 
+@pytest.mark.slow  # takes long: writers write for seconds before some of the kills
 @pytest.mark.parametrize(
     ("shortest", "longest", "kills"),
     [(0.0, 0.06, 60), (0.0, 0.5, 30), (1.8, 2.5, 6)],

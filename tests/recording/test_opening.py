@@ -63,7 +63,7 @@ def finished(tmp_path: Path, one_step: tuple[Event, ...]) -> Path:
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    assert "does not exist. Name a file" in refusal(tmp_path / "run.gradledger")
+    assert "does not exist. Recordings are made with" in refusal(tmp_path / "run.gradledger")
 
 
 def test_an_empty_file(tmp_path: Path) -> None:

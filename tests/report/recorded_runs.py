@@ -26,7 +26,9 @@ from gradledger.ledger.events import (
     Update,
     Weight,
 )
+from gradledger.ledger.unseen import Unseen
 from gradledger.recording import Recorder, RunInfo
+from gradledger.recording.unseen import note_unseen
 from gradledger.rules import YIELDS_TO, judge
 
 STARTED = datetime(2026, 3, 14, 9, 30, tzinfo=timezone.utc)
@@ -49,6 +51,7 @@ def recorded(
     world_size: int = 1,
     called: Mapping[str, str] = {},
     measures: Measures | None = None,
+    unseen: Iterable[Unseen] = (),
     ended: bool = True,
 ) -> Path:
     """A recording of those events, ten milliseconds from one to the next."""
@@ -66,6 +69,8 @@ def recorded(
         recorder.source(script, text)
         for name, own in called.items():
             recorder.remark("called", own, name=name)
+        for entry in unseen:
+            note_unseen(recorder, entry)
         for event in events:
             findings = book.post(event)
             recorder.record(event)

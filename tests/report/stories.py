@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 
 from gradledger.ledger import Book, Place
@@ -36,16 +35,15 @@ class Script:
 
 def verdict_on(script: Script, events: Iterable[Event], *, parameters: int = 6) -> Verdict:
     """What the book says after all that, counted as the auditor counts it."""
-    book, seen = Book(judge, yields_to=YIELDS_TO), Counter[Place]()
+    book = Book(judge, yields_to=YIELDS_TO)
     for event in events:
         book.post(event)
-        seen[event.at] += 1
     return Verdict(
         subject=script.path,
         findings=book.findings,
         tally=book.tally,
         parameters=parameters,
-        occurrences=seen,
+        occurrences=book.occurrences,
         sources={script.path: script.text},
         seconds=1.5,
     )

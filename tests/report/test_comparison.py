@@ -10,17 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 from syrupy.assertion import SnapshotAssertion
 
 from gradledger.ledger.events import Event
+from gradledger.ledger.unseen import Unseen
 from gradledger.ledger.values import replace
 from gradledger.recording import Recording
 from gradledger.report.chronicle import Chronicle, told
 from gradledger.report.comparison import Comparison, compare, document, lines
 from gradledger.report.terminal import Terminal
+from tests.examples import examples
 from tests.report import recorded_runs as runs
 from tests.report.chronicle.recorded import chronicle_of
 from tests.report.recorded_runs import recorded
@@ -122,7 +124,7 @@ def test_in_colour(
 # The same -----------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(event_lists)
 def test_a_run_is_like_itself(events: list[Event]) -> None:
     chronicle = chronicle_of([*OPENING, *events])
@@ -136,7 +138,7 @@ def test_a_run_is_like_itself(events: list[Event]) -> None:
     assert said(comparison)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(event_lists, event_lists)
 def test_any_two_runs_can_be_compared(before: list[Event], after: list[Event]) -> None:
     pair = [chronicle_of([*OPENING, *events]) for events in (before, after)]
@@ -380,3 +382,41 @@ def test_hostile_names_do_nothing_to_a_terminal(tmp_path: Path) -> None:
     assert "\x1b" not in text
     assert text.encode("utf-8")
     assert json.dumps(checked(comparison)).encode("utf-8")
+
+
+# What was not seen ----------------------------------------------------------------------------
+
+COMPILED = Unseen("weights", "the loss is compiled", 4)
+SHARDED = Unseen("deposits", "they are sharded", 2, ("w", "b"))
+
+
+def of_unseen(tmp_path: Path, before: Sequence[Unseen], after: Sequence[Unseen]) -> Comparison:
+    sides = (run(tmp_path, runs.accumulation(), unseen=entries) for entries in (before, after))
+    return compare(*([side] for side in sides))
+
+
+def test_what_only_one_run_did_not_see_is_told(tmp_path: Path) -> None:
+    comparison = of_unseen(tmp_path, [], [COMPILED, SHARDED])
+    told = said(comparison).splitlines()
+    assert told[0].endswith("the books balance")
+    assert told[1].endswith("no fault found in what was seen")
+    start = told.index("Not seen")
+    assert told[start + 1 : start + 4] == [
+        "  before  nothing went unseen",
+        "  after   the weights of 4 windows (the loss is compiled)",
+        "          deposits into 2 parameters (they are sharded)",
+    ]
+    document = checked(comparison)
+    assert (document["before"]["balanced"], document["after"]["balanced"]) == (True, False)
+    assert document["before"]["unknown"] == []
+    assert [one["what"] for one in document["after"]["unknown"]] == ["weights", "deposits"]
+
+
+def test_what_neither_run_saw_is_told_once(tmp_path: Path) -> None:
+    told = said(of_unseen(tmp_path, [COMPILED], [COMPILED]))
+    assert "Not seen: the same, before and after\n" in told
+    assert told.count("the weights of 4 windows") == 1
+
+
+def test_where_both_runs_saw_all_nothing_is_said_of_it(tmp_path: Path) -> None:
+    assert "seen" not in said(of_unseen(tmp_path, [], []))

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from jsonschema import Draft202012Validator
 from syrupy.assertion import SnapshotAssertion
 
@@ -26,6 +26,7 @@ from gradledger.recording import Recorder, Recording, RunInfo
 from gradledger.report import perfetto
 from gradledger.report.chronicle import told, windows
 from gradledger.report.moments import moments
+from tests.examples import examples
 from tests.report import recorded_runs as runs
 from tests.report.recorded_runs import recorded
 from tests.strategies import OPENING, event_lists
@@ -77,7 +78,7 @@ def test_everything_that_can_happen_as_a_trace(tmp_path: Path, snapshot: Snapsho
     assert text_of(path) == snapshot
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(event_lists)
 def test_boxes_of_a_track_never_overlap_and_each_window_has_one(events: list[Event]) -> None:
     with TemporaryDirectory() as folder:
@@ -100,7 +101,7 @@ def test_boxes_of_a_track_never_overlap_and_each_window_has_one(events: list[Eve
     assert all(event["args"]["at"] for event in named(trace, "deposit "))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(event_lists)
 def test_a_box_is_written_before_what_it_holds(events: list[Event]) -> None:
     """The viewer nests events of one moment in the order of the file."""

@@ -128,7 +128,7 @@ HOSTILE = Verdict(
     ),
 )
 
-# Microsoft's package brings the schema of the standard; `make check` installs it.
+# Microsoft's package brings the schema of the standard; `make test` installs it.
 OFFICIAL = (
     Path(__file__).parents[2]
     / "web/node_modules/@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json"

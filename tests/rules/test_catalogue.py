@@ -23,7 +23,7 @@ GL203 window-left-over               warning S R
 GL204 gradient-never-used            info    S R
 GL301 accumulation-not-normalized    error   S R
 GL302 window-weights-unequal         warning S R
-GL303 accumulation-normalized-twice  error   S
+GL303 accumulation-normalized-twice  error   S R
 GL401 clip-on-scaled-gradients       error   S R
 GL402 step-on-scaled-gradients       error   S R
 GL403 scaler-not-updated             error   S R

@@ -10,7 +10,7 @@ from gradledger.ledger.book import Book
 from gradledger.ledger.events import Event
 from gradledger.rules import CATALOGUE, YIELDS_TO, Rule, judge
 from gradledger.rules.programs import Program, bad, good
-from tests.observer import Observation, observe, observe_ranks
+from tests.observer.kept import observed
 
 every_rule = pytest.mark.parametrize("rule", CATALOGUE, ids=lambda rule: rule.code)
 
@@ -31,12 +31,15 @@ def test_the_good_program_breaks_no_rule(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", [r for r in CATALOGUE if r.stops], ids=lambda rule: rule.code)
 def test_torch_itself_ends_the_bad_program_of_a_rule_that_stops(rule: Rule) -> None:
-    assert observed(bad(rule))[0].error is not None
+    (seen,) = observed(bad(rule).path)
+    assert seen.error is not None
 
 
 def reported(program: Program) -> Reported:
     """What the rules say to the events of a program, on all of its ranks."""
-    return {found for rank in observed(program) for found in findings(rank.events)}
+    ranks = 2 if "init_process_group" in program.source else 1
+    seen = observed(program.path, ranks=ranks)
+    return {found for rank in seen for found in findings(rank.events)}
 
 
 def findings(events: Iterable[Event]) -> Reported:
@@ -45,10 +48,3 @@ def findings(events: Iterable[Event]) -> Reported:
     for event in events:
         book.post(event)
     return {(finding.rule, finding.at.line) for finding in book.findings}
-
-
-def observed(program: Program) -> list[Observation]:
-    """What each rank of a program did; most have one."""
-    if "init_process_group" in program.source:
-        return observe_ranks(program.path)
-    return [observe(program.path)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradledger.ledger import Evidence, Finding, Place, Tally
+from gradledger.ledger.unseen import Unseen
 from gradledger.ledger.values import replace
 from gradledger.ledger.verdict import Verdict
 from gradledger.rules import ranks  # by its name `Testimony` would pass for a test
@@ -49,6 +50,22 @@ def test_a_symptom_on_one_rank_gives_way_to_its_cause_on_another() -> None:
     replaced = Finding("GL603", STEP, "holds a tensor", "observed")
     verdict = merged(said(without_gradient), {1: said(replaced)}, 2)
     assert [finding.rule for finding in verdict.findings] == ["GL603"]
+
+
+def test_what_ranks_did_not_see_adds_up_over_all_of_them() -> None:
+    def overlooked(*entries: Unseen) -> ranks.Testimony:
+        return said()._replace(verdict=Verdict("train.py", unseen=entries))
+
+    own = overlooked(Unseen("weights", "compiled", 3), Unseen("deposits", "sharded", 1, ("w",)))
+    others = {
+        2: overlooked(Unseen("processes", "", 1, ("12",)), Unseen("weights", "compiled", 4)),
+        1: overlooked(Unseen("deposits", "sharded", 2, ("w", "b"))),
+    }
+    assert merged(own, others, 3).unseen == (
+        Unseen("weights", "compiled", 7),
+        Unseen("deposits", "sharded", 2, ("w", "b")),
+        Unseen("processes", "", 1, ("12",)),
+    )
 
 
 def test_trouble_on_any_rank_is_told() -> None:

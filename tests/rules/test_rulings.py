@@ -425,6 +425,22 @@ def test_a_shorter_last_window_divided_by_the_full_size_weighs_too_little() -> N
     assert found(ONE, window(4), SPEND, window(2, Weight("mean", 2, 8)), SPEND) == set()
 
 
+def test_short_windows_in_a_row_are_each_short() -> None:
+    book = Book(judge, yields_to=YIELDS_TO)
+    for event in [*ONE, *(e for n in (4, 4, 3, 1, 1, 4, 2) for e in (*window(n), *SPEND))]:
+        book.post(event)
+    (finding,) = book.findings
+    assert (finding.rule, finding.count) == ("GL302", 4)
+
+
+def test_a_state_that_one_pass_walks_in_pieces_was_walked_once() -> None:
+    walk = Backward(at(11), W, walks=frozenset({at(5)}))
+    rest = Backward(at(11), W, walks=frozenset({at(5)}), continues=True)
+    kept = [*ONE, Keep(at(5), "state")]
+    assert found(kept, walk, rest, rest) == set()
+    assert found(kept, walk, walk) == {"GL702:5"}
+
+
 def test_means_over_unequal_batches_do_not_weigh_what_they_should() -> None:
     uneven = [*window(3), *window(1, Weight("mean", 4, 2))]
     assert found(ONE, uneven, SPEND) == {"GL302:11"}
@@ -552,7 +568,22 @@ def test_unscaling_in_the_middle_of_a_window_is_found_there() -> None:
     assert found(ONE, SCALED, Unscale(at(5), "opt", "scaler"), SCALED, step) == {"GL404:5"}
 
 
+def test_unscaling_after_each_micro_batch_divides_the_first_ones_again() -> None:
+    unscale, update = Unscale(at(5), "opt", "scaler"), Update(at(6), "scaler")
+    step = Step(at(7), "opt", scaler="scaler")
+    assert found(ONE, SCALED, unscale, update, SCALED, unscale, step) == {"GL404:5"}
+    # What an overflow left behind is no part of the next window.
+    skipped = Skipped(at(7), "opt", "scaler")
+    assert found(ONE, SCALED, unscale, skipped, update, SCALED, unscale) == set()
+
+
 # Law 5 ---------------------------------------------------------------------------------------
+
+
+def test_a_clip_after_a_fault_is_of_another_window_than_the_clip_before_it() -> None:
+    clipped = [Backward(at(4), W), Clip(at(5), W)]
+    assert found(ONE, clipped, Fault(at(6)), clipped) == set()
+    assert found(ONE, clipped, clipped) == {"GL502:5"}
 
 
 def test_a_clip_after_the_step_or_before_the_backward_has_no_effect() -> None:

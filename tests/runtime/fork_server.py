@@ -87,6 +87,10 @@ class Witness:
     def take_tensor(self, tensor: Tensor) -> None:
         plain = tensor.detach()
         plain = plain.to_local() if hasattr(plain, "to_local") else plain  # of a DTensor, our part
+        if hasattr(plain, "__tensor_flatten__"):  # a subclass that is made of others
+            for name in plain.__tensor_flatten__()[0]:
+                self.take_tensor(getattr(plain, name))
+            return
         plain = plain.to_dense() if plain.layout != torch.strided else plain
         self.seen.update(f"{plain.dtype} {tuple(plain.shape)} {plain.stride()}".encode())
         self.seen.update(plain.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())

@@ -21,6 +21,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from gradledger.ledger.outcomes import NOTHING, Tally
+from tests.processes import PROCESSES
 
 PATIENCE = 240
 """Seconds that a program may take: far more than any does, and less than for ever."""
@@ -41,6 +42,8 @@ class Audited:
     """The traceback that the program ended with."""
     trouble: str = ""
     """Why the audit ended before the program did."""
+    unseen: tuple[str, ...] = ()
+    """What was not seen, in words."""
 
 
 class Nursery:
@@ -48,9 +51,7 @@ class Nursery:
 
     def __init__(self, *modules: str) -> None:
         self._ours, theirs = multiprocessing.Pipe()
-        self._process = multiprocessing.get_context("spawn").Process(
-            target=_serve, args=(theirs, modules)
-        )
+        self._process = PROCESSES.Process(target=_serve, args=(theirs, modules))
         self._process.start()
         theirs.close()
 
@@ -100,6 +101,8 @@ def _marks(program: Path, mark: re.Pattern[str]) -> frozenset[str]:
 
 
 def _serve(programs: Connection, modules: tuple[str, ...]) -> None:
+    # As in a plain Python on Linux: a loader's workers would load torch again, each of them.
+    multiprocessing.set_start_method("fork", force=True)
     warnings.simplefilter("ignore")
     for module in ("torch", "torch._dynamo", "gradledger.runtime.audit", *modules):
         importlib.import_module(module)
@@ -158,6 +161,7 @@ def _audit(program: str, strict: bool) -> Audited:
         book.tally,
         error,
         verdict.trouble,
+        tuple(entry.phrase for entry in verdict.unseen),
     )
 
 

@@ -6,6 +6,7 @@ marked line is. It computes, prints and draws what it does without an auditor.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -15,13 +16,16 @@ from torch import nn
 from gradledger.runtime.audit import audit
 from tests.runtime.command_line import CommandLine
 from tests.runtime.nursery import marked
+from tests.tiers import slow_but
 
 FOLDER = Path(__file__).parent / "programs" / "conditions"
 PROGRAMS = sorted(FOLDER.glob("*.py"))
+# To compile takes seconds, and with inductor most of a minute.
+EACH = slow_but(lambda program: not re.match("compiled_(?!model_eager)", program.stem), PROGRAMS)
 CLEAR = "optimizer.zero_grad()  # the clear"
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
+@pytest.mark.parametrize("program", EACH, ids=lambda program: program.stem)
 def test_nothing_is_found_and_nothing_noticed_in(program: Path, command_line: CommandLine) -> None:
     audited, plain = command_line.both(program)
     assert plain.status == 0, plain.errors
@@ -31,7 +35,7 @@ def test_nothing_is_found_and_nothing_noticed_in(program: Path, command_line: Co
     assert audited.verdict["stats"]["steps"] >= 3
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
+@pytest.mark.parametrize("program", EACH, ids=lambda program: program.stem)
 def test_the_missing_clear_is_found_in(
     program: Path, command_line: CommandLine, tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.command_line import Ended
+from tests.tiers import slow_but
 from tests.torchrun import torchrun
 
 PROGRAM = Path(__file__).parent / "programs" / "ranks" / "dies.py"
@@ -25,14 +26,18 @@ def audited(
 
 @pytest.mark.parametrize(
     ("way", "who", "ranks", "named", "real"),
-    [
-        ("killed", 1, 2, "rank 1 died (read up to step ", True),
-        ("killed", 0, 3, "rank 0 died (read up to step ", False),
-        ("raises", 1, 3, "rank 1 died of ValueError: boom", False),
-        ("raises", 0, 2, "rank 0 died of ValueError: boom", True),
-        ("leaves", 1, 2, "rank 1 left with status 3", False),
-        ("lets others wait", 2, 3, "rank 2 died (read up to step ", False),
-    ],
+    # Takes long where torchrun and each rank are real processes, which load torch.
+    slow_but(
+        lambda case: case[0] == "leaves",
+        [
+            ("killed", 1, 2, "rank 1 died (read up to step ", True),
+            ("killed", 0, 3, "rank 0 died (read up to step ", False),
+            ("raises", 1, 3, "rank 1 died of ValueError: boom", False),
+            ("raises", 0, 2, "rank 0 died of ValueError: boom", True),
+            ("leaves", 1, 2, "rank 1 left with status 3", False),
+            ("lets others wait", 2, 3, "rank 2 died (read up to step ", False),
+        ],
+    ),
 )
 def test_who_died_is_named_and_what_it_had_found_is_in_the_one_verdict(
     way: str, who: int, ranks: int, named: str, real: bool, tmp_path: Path
@@ -46,6 +51,7 @@ def test_who_died_is_named_and_what_it_had_found_is_in_the_one_verdict(
     assert list((tmp_path / "temporary").glob("gradledger-*")) == []
 
 
+@pytest.mark.slow
 def test_each_start_of_a_restarted_job_has_its_verdict(tmp_path: Path) -> None:
     ended = audited(2, "is killed once", 1, at=tmp_path, restarts=1)
     assert ended.status == 0, ended.errors

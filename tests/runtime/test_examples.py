@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from gradledger.rules import CATALOGUE, Rule, find
 from gradledger.rules.programs import Program, bad, good
 from tests.runtime.command_line import CommandLine, fresh
+from tests.tiers import slow_but_one_per_law
 
 SEEN = [rule for rule in CATALOGUE if rule.seen_by.by_run]
 ALONE = [rule for rule in SEEN if "init_process_group" not in bad(rule).source]
@@ -24,7 +26,7 @@ IN_RANKS = [rule for rule in SEEN if rule not in ALONE]
 RANKS = 2
 
 
-def every(rules: list[Rule]) -> pytest.MarkDecorator:
+def every(rules: Sequence[Rule | ParameterSet]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("rule", rules, ids=lambda rule: rule.code)
 
 
@@ -54,7 +56,7 @@ def test_the_bad_program_is_found_out_at_the_marked_lines_and_notices_nothing(
     assert audited.status or not rule.stops
 
 
-@every(ALONE)
+@every(slow_but_one_per_law(ALONE))
 def test_nothing_is_found_in_the_good_program_which_notices_nothing(
     rule: Rule, command_line: CommandLine
 ) -> None:
@@ -65,7 +67,9 @@ def test_nothing_is_found_in_the_good_program_which_notices_nothing(
 
 
 @every(IN_RANKS)
-@pytest.mark.parametrize("program", [bad, good], ids=["bad", "good"])
+@pytest.mark.parametrize(
+    "program", [bad, pytest.param(good, marks=pytest.mark.slow)], ids=["bad", "good"]
+)
 def test_ranks_give_one_verdict_and_notice_nothing(
     rule: Rule, program: Callable[[Rule], Program], command_line: CommandLine
 ) -> None:
@@ -87,8 +91,8 @@ def test_ranks_give_one_verdict_and_notice_nothing(
     ("program", "findings", "status"),
     [
         (bad(find("GL101")), marked(find("GL101")), 1),
-        (good(find("GL101")), set(), 0),
-        (bad(find("GL405")), marked(find("GL405")), 1),
+        pytest.param(good(find("GL101")), set(), 0, marks=pytest.mark.slow),
+        pytest.param(bad(find("GL405")), marked(find("GL405")), 1, marks=pytest.mark.slow),
     ],
     ids=["bad", "good", "torch stops it"],
 )
@@ -103,6 +107,8 @@ def test_a_real_process_says_the_same(
     assert ("Traceback" in ended.errors) == (program.name == "gl405_bad.py")
 
 
+# Takes long: torchrun and each rank are real processes, and load torch.
+@pytest.mark.slow
 def test_torchrun_gives_one_verdict_printed_once(tmp_path: Path) -> None:
     rule = find("GL803")
     torchrun = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(RANKS))

@@ -10,13 +10,22 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.command_line import CommandLine
+from tests.tiers import slow_but
 
 HERE = Path(__file__).parent
-NUMERICS = sorted(HERE.joinpath("programs", "numerics").glob("*.py"))
+NUMERICS = [
+    *sorted(HERE.joinpath("programs", "numerics").glob("*.py")),
+    HERE / "traps" / "conversion_that_swaps_tensors.py",
+    HERE / "traps" / "parameters_of_a_tensor_subclass.py",
+]
 EXAMPLES = sorted(HERE.parents[1].joinpath("examples").glob("*.py"))
 
 
-@pytest.mark.parametrize("program", [*NUMERICS, *EXAMPLES], ids=lambda program: program.stem)
+@pytest.mark.parametrize(
+    "program",
+    slow_but(NUMERICS.__contains__, [*NUMERICS, *EXAMPLES]),
+    ids=lambda program: program.stem,
+)
 def test_it_computes_and_says_the_same_as_without_an_auditor(
     program: Path, command_line: CommandLine
 ) -> None:

@@ -13,6 +13,7 @@ from threading import Timer
 import pytest
 
 from gradledger.ledger import Evidence, Finding, Place, Tally
+from gradledger.ledger.unseen import Unseen
 from gradledger.ledger.verdict import Verdict
 from gradledger.rules import ranks  # by its name `Testimony` would pass for a test
 from gradledger.rules.ranks import merged
@@ -59,6 +60,16 @@ def test_what_a_rank_leaves_arrives_whole_and_nothing_stays_behind(tmp_path: Pat
     (heard,) = first.gather().items()
     assert heard == (1, said(REUSED, LEFT_OVER, prints=[SAME]))
     assert left(tmp_path) == []
+
+
+def test_what_a_rank_did_not_see_arrives_too() -> None:
+    first, second = Ranks(0, 2, "launch"), Ranks(1, 2, "launch")
+    first.arrive()
+    second.arrive()
+    unseen = Unseen("weights", "compiled", 3), Unseen("deposits", "", 2, ("w", "b"))
+    told = said()._replace(verdict=said().verdict._replace(unseen=unseen))
+    second.leave(told)
+    assert first.gather() == {1: told}
 
 
 def test_a_rank_that_died_is_not_waited_for(tmp_path: Path) -> None:

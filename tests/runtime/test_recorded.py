@@ -110,6 +110,36 @@ def test_a_steppers_optimizers_are_called_what_the_program_calls_them(path: Path
     assert remarks(path, "called") == {"optimizer-1": "outer"}
 
 
+def test_scalers_and_schedulers_are_called_what_the_program_calls_them(path: Path) -> None:
+    net = nn.Linear(3, 1)
+    opt, grad_scaler = SGD(net.parameters(), lr=0.1), torch.amp.GradScaler("cpu")
+    warmup = torch.optim.lr_scheduler.ConstantLR(opt)
+    with gradledger.audit(record=path) as book:
+        grad_scaler.scale(net(torch.ones(2, 3)).sum()).backward()
+        grad_scaler.step(opt)
+        grad_scaler.update()
+        warmup.step()
+        grad_scaler.scale(net(torch.ones(2, 3)).sum()).backward()
+        grad_scaler.unscale_(opt)
+        with pytest.raises(RuntimeError, match="already"):
+            grad_scaler.unscale_(opt)
+    called = {"scaler-1": "grad_scaler", "optimizer-1": "opt", "scheduler-1": "warmup"}
+    assert remarks(path, "called") == called == book.names
+    (twice,) = (found for found in book.findings if found.rule == "GL405")
+    assert twice.detail == "grad_scaler has already unscaled opt"
+
+
+def test_an_optimizer_that_never_steps_is_called_by_its_name_too(path: Path) -> None:
+    net, scaler = nn.Linear(3, 1), torch.amp.GradScaler("cpu")
+    opt = SGD(net.parameters(), lr=0.1)
+    with gradledger.audit(record=path) as book:
+        scaler.scale(net(torch.ones(2, 3)).sum()).backward()
+        scaler.unscale_(opt)
+        with pytest.raises(RuntimeError, match="already"):
+            scaler.unscale_(opt)
+    assert [found.detail for found in book.findings] == ["scaler has already unscaled opt"]
+
+
 # Trouble -------------------------------------------------------------------------------------
 
 

@@ -13,6 +13,7 @@ from gradledger.rules import Rule
 from gradledger.rules.programs import bad, good
 from tests.runtime.command_line import CommandLine
 from tests.runtime.test_examples import ALONE, IN_RANKS, in_ranks
+from tests.tiers import slow_but_one_per_law
 
 
 @pytest.fixture(autouse=True)
@@ -27,8 +28,10 @@ def verdict_of(recording: Path) -> dict[str, object]:
     return told
 
 
-@pytest.mark.parametrize("rule", ALONE, ids=lambda rule: rule.code)
-@pytest.mark.parametrize("program", [bad, good], ids=["bad", "good"])
+@pytest.mark.parametrize("rule", slow_but_one_per_law(ALONE), ids=lambda rule: rule.code)
+@pytest.mark.parametrize(
+    "program", [bad, pytest.param(good, marks=pytest.mark.slow)], ids=["bad", "good"]
+)
 def test_the_report_says_what_the_run_said(
     rule: Rule, program: object, command_line: CommandLine, tmp_path: Path
 ) -> None:
@@ -38,7 +41,7 @@ def test_the_report_says_what_the_run_said(
     assert verdict_of(recording) == ended.verdict
 
 
-@pytest.mark.parametrize("rule", IN_RANKS, ids=lambda rule: rule.code)
+@pytest.mark.parametrize("rule", slow_but_one_per_law(IN_RANKS), ids=lambda rule: rule.code)
 def test_the_report_on_several_ranks_says_what_rank_0_said(
     rule: Rule, command_line: CommandLine, tmp_path: Path
 ) -> None:

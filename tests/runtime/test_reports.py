@@ -90,6 +90,7 @@ def test_a_page_that_can_not_be_written_leaves_the_recording_and_the_verdict(
     assert page.with_suffix(".gradledger").is_file()
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_leaves_its_recording_for_a_report(folder: Path) -> None:
     waits = f"""{TRAINS}
 import signal, sqlite3

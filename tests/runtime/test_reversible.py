@@ -234,9 +234,9 @@ def test_who_was_patched_in_meanwhile_stays() -> None:
 
 def test_an_audit_is_entered_once() -> None:
     book = audit()
-    with book, pytest.raises(OptionError, match="entered once"):
+    with book, pytest.raises(OptionError, match="entered only once"):
         book.__enter__()
-    with pytest.raises(OptionError, match="entered once"):
+    with pytest.raises(OptionError, match="entered only once"):
         book.__enter__()
 
 

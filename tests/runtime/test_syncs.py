@@ -1,7 +1,7 @@
 """Who averages what, and when: seen under torchrun, and in the source where it can be.
 
 FSDP2 reduces where it is told to, and keeps what it has not reduced out of `.grad`: a step that
-comes too early finds nothing (GL202). To reduce each micro-batch is a choice there, for memory.
+comes too early finds nothing, which is GL801 there, too. The checker does not follow that.
 """
 
 from __future__ import annotations
@@ -13,12 +13,16 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.command_line import fresh
+from tests.tiers import slow_but
 from tests.torchrun import torchrun
 
 PROGRAMS = Path(__file__).parent / "programs" / "ranks"
 APART = Path(__file__).parent / "programs" / "apart"
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone")
 AUDITED = sorted(path for path in PROGRAMS.glob("*.py") if path.name != "dies.py")
+
+QUICK = {"averaged_by_hand", "shards_never_synced", "synced_one_micro_batch_too_early"}
+EACH = slow_but(lambda program: program.stem in QUICK, AUDITED)
 
 every = pytest.mark.parametrize("program", AUDITED, ids=lambda path: path.stem)
 
@@ -33,7 +37,7 @@ def found(text: str) -> set[str]:
     return {f"{one['rule']}:{one['line']}" for one in json.loads(text)["findings"]}
 
 
-@every
+@pytest.mark.parametrize("program", EACH, ids=lambda path: path.stem)
 def test_torchrun_sees_the_marked_lines_and_nothing_else(program: Path, tmp_path: Path) -> None:
     ranks = 3 if program.stem == "replicas_that_drift" else 2
     run = ("gradledger", "run", "--format", "json", "--output", "verdict", str(program))
@@ -52,6 +56,8 @@ def line_of(text: str, program: Path) -> int:
     return 1 + [line.strip() for line in program.read_text().splitlines()].index(text)
 
 
+# Takes long: torchrun and each rank are real processes, and load torch.
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "step"), [("told_at_once", 1), ("told_at_the_end", 5)])
 def test_ranks_that_stay_apart_raise_as_soon_as_it_is_known(
     name: str, step: int, tmp_path: Path
@@ -62,6 +68,8 @@ def test_ranks_that_stay_apart_raise_as_soon_as_it_is_known(
     assert ended.output.count(raised) == 2, ended  # on one line, perhaps
 
 
+# Takes long: torchrun and each rank are real processes, and load torch.
+@pytest.mark.slow
 def test_a_rank_that_was_killed_has_told_that_it_was_apart(tmp_path: Path) -> None:
     program = APART / "told_at_once.py"
     run = ("-m", "gradledger", "run", "--record", "run.gradledger", str(program), "killed")

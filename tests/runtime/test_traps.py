@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.nursery import Nursery, allowed, marked, nursery
+from tests.tiers import slow_but_some
 
 FOLDER = Path(__file__).with_name("traps")
 PROGRAMS = sorted(FOLDER.glob("*.py"))
@@ -24,7 +25,7 @@ def auditor() -> Iterator[Nursery]:
         yield opened
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
+@pytest.mark.parametrize("program", slow_but_some(3, PROGRAMS), ids=lambda program: program.stem)
 def test_the_auditor_finds_nothing_in(program: Path, auditor: Nursery) -> None:
     source = program.read_text(encoding="utf-8")
     audited = auditor.audit(program, strict=True)
@@ -45,6 +46,7 @@ def test_a_trap_marks_nothing_but_wasted_work() -> None:
 CLEAR = "optimizer.zero_grad()"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "right", "wrong", "rule"),
     [
@@ -207,6 +209,40 @@ CLEAR = "optimizer.zero_grad()"
         ("accumulation_of_rows_picked_by_hand", " / accumulate", "", "GL301"),
         ("gradients_normalised", "/= norm", "/= 2", "GL301"),
         ("accumulation_over_a_generator", "(loss / 4)", "loss", "GL301"),
+        ("accumulation_with_smoothed_labels", " / size", "", "GL301"),
+        ("accumulation_with_smoothed_labels", " / size", " / accumulate", "GL302"),
+        ("accumulation_of_half_a_loss", " / size", "", "GL301"),
+        ("accumulation_of_a_loss_with_a_factor", " / accumulate", "", "GL301"),
+        ("accumulation_of_masked_tokens", " / accumulate", "", "GL301"),
+        ("accumulation_of_masked_tokens", "keep[:, 9:] = 0", "keep[:20, 9:] = 0", "GL302"),
+        ("accumulation_weight_given_to_backward", "backward(share)", "backward()", "GL301"),
+        ("accumulation_of_batches_drawn_ahead", " / len(window)", "", "GL301"),
+        ("accumulation_of_batches_drawn_ahead", "batch_size=8", "batch_size=7", "GL302"),
+        ("accumulation_of_batches_kept_in_a_list", " / 4", "", "GL301"),
+        ("accumulation_over_a_cycle", " / 4", "", "GL301"),
+        ("accumulation_read_ahead_in_a_thread", " / 4", "", "GL301"),
+        (
+            "accumulation_with_scaler_and_clip",
+            "        if (i + 1) % accumulate == 0:\n            scaler.unscale_(optimizer)\n"
+            "            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n",
+            "        if i % accumulate == 1:\n            scaler.unscale_(optimizer)\n"
+            "        if (i + 1) % accumulate == 0:\n",
+            "GL404",
+        ),
+        (
+            "accumulation_over_a_loader_without_an_end",
+            " or i + 1 == len(loader)",
+            "",
+            "GL203",
+        ),
+        (
+            "accumulation_drawn_ahead_with_a_short_tail",
+            "len(window) > 0",
+            "len(window) == 4",
+            "GL203",
+        ),
+        ("accumulation_drawn_ahead_with_a_short_tail", " / len(window)", " / 4", "GL302"),
+        ("update_tried_again_after_a_timeout", "model.zero_grad()", "pass", "GL902"),
         (
             "window_given_up_after_a_bad_sample",
             "    if good < BATCH:\n        continue\n",
@@ -226,3 +262,23 @@ def test_the_auditor_finds_what_the_trap_is_not(
     audited = auditor.audit(program, strict=rule != "GL504")
     assert audited.trouble == ""
     assert {finding.partition(":")[0] for finding in audited.findings} == {rule}, audited.words
+
+
+@pytest.mark.parametrize(
+    "name", ["layerwise_optimizer_in_backward_hook", "optimizer_in_backward_behind_a_wrapper"]
+)
+def test_hooks_that_step_make_no_more_backward_passes(name: str, auditor: Nursery) -> None:
+    tally = auditor.audit(FOLDER / f"{name}.py", strict=True).tally
+    batches, epochs, parameters = 4, 3, 4
+    assert tally.backwards == batches * epochs
+    assert tally.entries == tally.spent == tally.steps == batches * epochs * parameters
+
+
+def test_a_wrapper_that_steps_too_is_no_wrapper(auditor: Nursery, tmp_path: Path) -> None:
+    source = (FOLDER / "optimizer_in_backward_behind_a_wrapper.py").read_text(encoding="utf-8")
+    clears = "        self.optimizers[parameter].zero_grad()\n"
+    assert source.count(clears) == 1
+    program = tmp_path / "program.py"
+    program.write_text(source.replace(clears, ""), encoding="utf-8")
+    rules = {finding.partition(":")[0] for finding in auditor.audit(program, strict=True).findings}
+    assert "GL605" in rules

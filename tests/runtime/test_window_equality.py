@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
@@ -81,13 +81,11 @@ def table(said: str) -> list[tuple[int, float, float]]:
 # What passes, and what does not -----------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(size=st.integers(1, 6), count=st.integers(1, 5), seed=st.integers(0, 99))
 def test_equal_micro_batches_divided_by_their_number_pass(size: int, count: int, seed: int) -> None:
     assert_window_equals_batch(net(seed=seed), mse, batches(*[size] * count, seed=seed))
 
 
-@settings(deadline=None)
 @given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=6), seed=st.integers(0, 99))
 def test_the_sum_divided_by_all_items_passes(sizes: list[int], seed: int) -> None:
     assert_window_equals_batch(
@@ -95,7 +93,6 @@ def test_the_sum_divided_by_all_items_passes(sizes: list[int], seed: int) -> Non
     )
 
 
-@settings(deadline=None)
 @given(sizes=st.lists(st.integers(1, 9), min_size=2, max_size=5).filter(lambda s: len({*s}) > 1))
 def test_a_mean_of_means_fails_and_says_what_each_should_weigh(sizes: list[int]) -> None:
     said = failure(net(), mse, batches(*sizes))
@@ -109,7 +106,6 @@ def test_a_mean_of_means_fails_and_says_what_each_should_weigh(sizes: list[int])
     )
 
 
-@settings(deadline=None)
 @given(weights=st.lists(st.floats(-2, 2), min_size=3, max_size=3))
 def test_any_weights_are_read_from_the_gradients(weights: list[float]) -> None:
     right = [0.2, 0.5, 0.3]

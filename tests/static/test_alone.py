@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 
 from gradledger.ledger import Place
 from gradledger.ledger.events import BY_HAND, Step
@@ -10,6 +10,7 @@ from gradledger.rules import judge, stops
 from gradledger.static import Do, Interpreter, Program, Sequence, TooManyPaths
 from gradledger.static.checking import OF_ONE_OWNER, ONE_BY_ONE, TOO_MANY
 from gradledger.static.lowering.alone import alone, owners
+from tests.examples import examples
 from tests.static.programs import check, shown
 from tests.strategies import OPENING, OWNED, programs
 
@@ -31,7 +32,7 @@ def of_one_owner(found: Faults) -> Faults:
 
 
 @given(programs)
-@settings(max_examples=400, deadline=None)
+@examples(400)
 def test_what_is_broken_is_broken_for_some_owner_alone(program: Program) -> None:
     whole = Sequence((*map(Do, OPENING), program))
     found: Faults = {}

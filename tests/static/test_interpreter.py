@@ -40,6 +40,7 @@ from gradledger.static import (
 )
 from gradledger.static.paths import Paths
 from gradledger.static.verdicts import Visit
+from tests.examples import examples
 from tests.static.concrete import Run
 from tests.strategies import OPENING, programs
 
@@ -78,7 +79,7 @@ def compare(program: Program, seeds: list[int], interpreter: Interpreter) -> Non
 
 
 @given(programs, st.lists(st.integers(0, 10**6), min_size=4, max_size=4))
-@settings(max_examples=1000, deadline=None)
+@examples(1000)
 def test_what_happens_is_possible_and_what_is_certain_happens(
     program: Program, seeds: list[int]
 ) -> None:

@@ -5,7 +5,7 @@ import pkgutil
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gradledger.static
@@ -31,7 +31,6 @@ def test_there_are_patterns_with_words() -> None:
 
 
 @each_with_words
-@settings(deadline=None)
 @given(data=st.data())
 def test_what_a_pattern_matches_is_on_one_line_and_has_one_of_its_words(
     pattern: Pattern, data: st.DataObject
@@ -42,7 +41,6 @@ def test_what_a_pattern_matches_is_on_one_line_and_has_one_of_its_words(
 
 
 @each_with_words
-@settings(deadline=None)
 @given(data=st.data(), end=st.sampled_from(["\n", "\r\n", "\r"]))
 def test_by_its_words_a_pattern_is_found_on_the_same_lines(
     pattern: Pattern, data: st.DataObject, end: str

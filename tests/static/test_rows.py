@@ -39,7 +39,7 @@ def test_nothing_of_a_finding_is_left_out() -> None:
     # A field that is added has to be added to the rows, and here.
     finding = FULL.checked.findings[0]
     plain = Finding("", Place("", 0), "", "certain")
-    for name in Finding.fields:
+    for name in set(Finding.fields) - {"recurring"}:  # which no source tells
         assert getattr(finding, name) != getattr(plain, name)
     for name in Place.fields:
         assert getattr(finding.at, name) != getattr(plain.at, name)

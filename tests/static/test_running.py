@@ -210,3 +210,13 @@ def test_a_file_found_in_a_folder_is_told_what_it_is_told_by_name() -> None:
     named = {name: found for each in one_by_one for name, found in each.items()}
     assert named["lightning_divides_twice.py"]
     assert findings(results(*paths, jobs=1)) == named
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_an_import_that_leads_to_a_device_or_a_pipe_is_not_read(here: Path) -> None:
+    (here / "endless.py").symlink_to("/dev/zero")
+    os.mkfifo(here / "waits.py")
+    text = "from endless import a\nfrom waits import b\nimport torch\na()\nb()\nloss.backward()\n"
+    (here / "train.py").write_text(text, encoding="utf-8")
+    for _ in range(2):  # the second time with what the first has remembered
+        assert set(results("train.py")) == {"train.py"}

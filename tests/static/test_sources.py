@@ -132,3 +132,24 @@ def test_no_bytes_break_it(data: bytes, start: bytes) -> None:
         source = from_bytes(path, start + data)
         if isinstance(source, Source):
             parse(source)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_devices_and_pipes_are_not_read(tmp_path: Path) -> None:
+    (tmp_path / "endless.py").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "waits.py")
+    for name in ("endless.py", "waits.py"):
+        found = read(str(tmp_path / name))
+        assert isinstance(found, Trouble)
+        assert "a device or a pipe" in found.message
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="no pipes by number here")
+def test_a_pipe_that_a_shell_gives_in_the_place_of_a_file_is_read() -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b"x = 1\n")
+    os.close(writer)
+    found = read(f"/dev/fd/{reader}")
+    os.close(reader)
+    assert isinstance(found, Source)
+    assert found.text == "x = 1\n"

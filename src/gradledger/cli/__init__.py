@@ -111,10 +111,25 @@ def _run(argv: list[str]) -> int | Callable[[], int]:
     if unknown:
         hint = " Options of the script itself come after it." if rest else ""
         asked = f"gradledger {argv[0]}" if argv[0] in COMMANDS else "gradledger"
-        raise UsageError(f"{asked} has no {unknown[0]}. See `{asked} --help`.{hint}")
+        near = _nearly(unknown[0], argv[0])
+        raise UsageError(f"{asked} has no {unknown[0]}.{near} See `{asked} --help`.{hint}")
     if args.run is None:
         parser.print_help(sys.stderr)
         return FAILED
     args.rest = rest
     status: int | Callable[[], int] = args.run(args)
     return status
+
+
+def _nearly(unknown: str, name: str) -> str:
+    """The option of a command that is spelt nearly like this one; empty where there is none."""
+    from argparse import ArgumentParser
+    from difflib import get_close_matches
+
+    if name not in COMMANDS:
+        return ""
+    parser = ArgumentParser(add_help=False)
+    command(name).add_arguments(parser)
+    options = [option for action in parser._actions for option in action.option_strings]
+    near = get_close_matches(unknown.partition("=")[0], options, n=1, cutoff=0.7)
+    return f" Did you mean {near[0]}?" if near else ""

@@ -12,11 +12,15 @@ from typing import TYPE_CHECKING, Literal, TextIO
 
 from gradledger.cli.delivery import Streams, to_file
 from gradledger.errors import GradledgerError
+from gradledger.ledger.unseen import Unseen
 from gradledger.ledger.verdict import Verdict
 from gradledger.recording.paths import rank_path
 from gradledger.rules.ranks import Testimony, merged
+from gradledger.runtime.arrival import is_loaded
+from gradledger.runtime.children.meeting import Options
+from gradledger.runtime.children.parent import Parent
+from gradledger.runtime.ended import end_of
 from gradledger.runtime.ranks import HASTE, HESITATION, PATIENCE, Ranks
-from gradledger.runtime.termination import Terminated
 
 if TYPE_CHECKING:
     from gradledger.cli.panel.live import Live
@@ -38,7 +42,7 @@ class Auditing:
         quiet: bool = False,
         output: str | None = None,
         reports: Reports | None = None,
-        fail_on: Literal["error", "warning"] | None = None,
+        fail_on: Literal["error", "warning", "unseen"] | None = None,
         sample: int | None = None,
         live: bool = False,
     ) -> None:
@@ -56,6 +60,7 @@ class Auditing:
         self._ranks = Ranks.of_this_launch()
         self._blind = False
         """The audit could not begin."""
+        self._parent: Parent | None = None
         self._live: Live | None = None
         if live and not (self._ranks and self._ranks.rank):  # ranks share a terminal
             from gradledger.cli.panel.live import Live
@@ -66,6 +71,19 @@ class Auditing:
     def among_ranks(self) -> bool:
         """Is this one of several?"""
         return self._ranks is not None
+
+    def reach_children(self) -> None:
+        """From now on, processes that the program starts are audited as soon as they train."""
+        try:
+            record = self._reports.record if self._reports is not None else None
+            self._parent = Parent(Options(self._subject, self._sample, record), self, self._ranks)
+        except Exception:
+            self._say_bug("processes that it starts are not audited")
+
+    def abandon(self) -> None:
+        """In a fork, which is a child: the audit of this process is over."""
+        if self._audit is not None:
+            self._audit.abandon()
 
     def begin(self) -> None:
         """Opens the books. Where that can't be done the script goes on, and is told nothing."""
@@ -84,11 +102,13 @@ class Auditing:
             if self._live is not None:
                 self._say_of_live(self._live.begin(audit))
             self._audit = audit.__enter__()
+            if self._parent is not None:
+                audit.journal.heard.append(self._parent.rank.hear)
             audit.stays_open_at_exit()
             if self._ranks is not None:
                 from gradledger.runtime.notes import Notes
 
-                Notes(audit, self._ranks, self._subject)
+                audit.journal.heard.append(Notes(audit, self._ranks, self._subject).hear)
         except GradledgerError as error:
             self._end_live()
             self._blind = True
@@ -97,6 +117,14 @@ class Auditing:
             self._end_live()
             self._blind = True
             self._say_bug(f"{self._subject} is not audited")
+
+    def begin_late(self) -> None:
+        """The same where torch was there before, unnoticed; says what was missed."""
+        missed = _passes_so_far()
+        self.begin()
+        if self._audit is not None and missed:
+            why = "before gradledger noticed that torch was imported"
+            self._audit.journal.not_seen("backwards", why, count=missed)
 
     def conclude(self, *, passed: bool, error: BaseException | None) -> int:
         """Closes the books and delivers the verdict. The status to leave with, or 0."""
@@ -134,8 +162,16 @@ class Auditing:
             trace = error.__traceback__ if error is not None else None
             self._audit.__exit__(type(error) if error is not None else None, error, trace)
             verdict, fingerprints = self._audit.verdict(self._subject), self._audit.fingerprints
-        if self._ranks is not None and self._audit is not None:
-            testimony = Testimony(verdict, fingerprints, _end(error))
+        elif missed := _passes_so_far():
+            why = "torch was imported in a way that gradledger did not notice"
+            verdict = verdict._replace(unseen=(Unseen("backwards", why, missed),))
+        if self._parent is not None:
+            of_all = self._parent.gather(verdict, fingerprints, error)
+            if of_all is None:  # another machine speaks for all
+                return None
+            verdict = of_all
+        if self._ranks is not None and self._audit is not None:  # else it is no rank of a training
+            testimony = Testimony(verdict, fingerprints, end_of(error))
             if not self._ranks.speaks():
                 self._ranks.leave(testimony)
                 if error is None or not self._ranks.speaks(HESITATION):
@@ -158,10 +194,11 @@ class Auditing:
             render(verdict, self._format, stream=stream, quiet=self._quiet)
 
         for_people = self._format in ("text", "concise")
-        if not (verdict.findings or verdict.tally.entries or verdict.trouble):
-            where = "" if not _had_children() else " in its own process, and others are not audited"
-            said = f"{self._subject} made no backward pass{where}, so there was nothing to audit."
-            self._say(said)
+        seen = verdict.findings or verdict.tally.entries
+        if not (seen or verdict.trouble or verdict.unseen):
+            runs = ", ".join(self._parent.own_runs) if self._parent is not None else ""
+            own = f" Processes with a `gradledger run` of their own: {runs}." if runs else ""
+            self._say(f"{self._subject} made no backward pass, so there was nothing to audit.{own}")
             if for_people and not self._output:
                 return
         if not self._output:
@@ -174,11 +211,20 @@ class Auditing:
             self._streams.write(write, error=True)
 
     def _report(self, verdict: Verdict) -> None:
-        if self._reports is None or self._audit is None or self._audit.recording is None:
+        own = self._audit.recording if self._audit is not None else None
+        of_children = self._parent.recordings if self._parent is not None else []
+        if own is not None and of_children and self._audit and not self._audit.tally.entries:
+            own.unlink(missing_ok=True)  # it has only started those that trained
+            own = None
+        recorded = [*([own] if own else []), *of_children]
+        if self._reports is None or not recorded:
             return
         try:
-            for said in self._reports.make(self._audit.recording, verdict):
+            for said in self._reports.make(recorded[0], verdict):
                 self._say(said)
+            if not recorded[0].exists():  # nobody asked for them, and the report is there
+                for path in recorded:
+                    path.unlink(missing_ok=True)
         except Exception:  # the verdict is out, and stands
             self._say_bug("there is no report")
 
@@ -215,22 +261,13 @@ class Auditing:
                 os.chdir(there)
 
 
-def _end(error: BaseException | None) -> str:
-    """What became of a rank."""
-    match error:
-        case None:
-            return ""
-        case Terminated():
-            return "received SIGTERM"
-        case SystemExit():
-            return f"left with status {error.code!r}"
-    said = str(error).partition("\n")[0]
-    if "by peer" in said:  # what gloo says, after a while, of one that has died
-        return "lost touch with another"
-    return ": ".join(filter(None, (f"died of {type(error).__name__}", said)))
+def _passes_so_far() -> int:
+    """How many backward passes this process has made by now, watched or not."""
+    if not is_loaded("torch"):
+        return 0
+    from gradledger.runtime.passes_made import passes_made
 
-
-def _had_children() -> bool:
-    """Has the script started processes by `multiprocessing`?"""
-    processes = sys.modules.get("multiprocessing.process")
-    return str(getattr(processes, "_process_counter", "count(1)")) != "count(1)"
+    try:
+        return passes_made()
+    except Exception:  # a torch that is half there, or another that counts otherwise
+        return 1

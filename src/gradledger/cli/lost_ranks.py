@@ -8,6 +8,7 @@ from time import monotonic, sleep
 
 from gradledger.cli.recordings import recordings
 from gradledger.errors import GradledgerError
+from gradledger.ledger.unseen import latest
 from gradledger.ledger.verdict import Verdict
 from gradledger.recording import Recording
 from gradledger.report.chronicle import glimpse
@@ -45,6 +46,7 @@ def _joined(noted: Testimony, recorded: Testimony) -> Testimony:
         findings=tuple(findings.values()),
         sources={**noted.verdict.sources, **recorded.verdict.sources},
         trouble=recorded.verdict.trouble or noted.verdict.trouble,
+        unseen=latest(noted.verdict.unseen, recorded.verdict.unseen),
     )
     prints = max(noted.fingerprints, recorded.fingerprints, key=len)
     return noted._replace(verdict=verdict, fingerprints=prints)

@@ -66,8 +66,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--ignore", metavar="RULES", action="append", default=[], help="all but these rules")
     add(
         "--fail-on",
-        choices=("error", "warning"),
-        help="exit with status 1 where a law was broken at least that badly",
+        choices=("error", "warning", "unseen"),
+        help="exit with status 1 where a law was broken at least that badly; unseen: or where "
+        "something was not seen",
     )
     add("-q", "--quiet", action="store_true", help="one line for each finding, and no summary")
     parser.epilog = (

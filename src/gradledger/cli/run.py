@@ -6,10 +6,10 @@ end, at Ctrl-C or when it crashes, the verdict says which laws of the ledger it 
   gradledger run train.py --epochs 3          a script and its arguments
   gradledger run -m package.train --epochs 3  a module
   gradledger run accelerate test              the command of an installed program
-  torchrun --nproc_per_node 2 -m gradledger run train.py
+  gradledger run torchrun --nproc_per_node 2 train.py
 
-Options of gradledger stand before the script; all that follows it is the script's. A program that
-starts the training in processes of its own, as torchrun does, goes in front of gradledger.
+Options of gradledger stand before the script; all that follows it is the script's. Processes that
+it starts and that train, by a launcher or by itself, are audited too, and in the same verdict.
 """
 
 from __future__ import annotations
@@ -56,8 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--tensorboard", metavar="DIR", help="write gradient norms and windows for TensorBoard")
     add(
         "--fail-on",
-        choices=("error", "warning"),
-        help="exit with status 1 where the script passed but broke a law at least that badly",
+        choices=("error", "warning", "unseen"),
+        help="exit with status 1 where the script passed but broke a law at least that badly; "
+        "unseen: or where something was not seen",
     )
     add(
         "--select",
@@ -117,6 +118,7 @@ def run(args: argparse.Namespace) -> Callable[[], int]:
     )
 
     def start() -> int:
+        auditing.reach_children()
         try:
             return launch(target, auditing, at_sigterm=auditing.among_ranks)
         except TargetError as error:

@@ -31,7 +31,7 @@ def compared(
     *,
     kept: Collection[str],
     format: str,
-    fail_on: Literal["error", "warning"] | None,
+    fail_on: Literal["error", "warning", "unseen"] | None,
 ) -> tuple[Callable[[TextIO], None], int]:
     """What writes the difference, and the exit status: 1 where the second run has new faults."""
     from gradledger.cli.recordings import chronicles
@@ -63,5 +63,8 @@ def compared(
             terminal = Terminal(stream)
             terminal.show(lines(comparison, terminal, (before, after)))
 
-    new = comparison.after.verdict._replace(findings=comparison.findings.new)
+    known = {(entry.what, entry.why) for entry in comparison.before.verdict.unseen}
+    verdict = comparison.after.verdict
+    unseen = tuple(entry for entry in verdict.unseen if (entry.what, entry.why) not in known)
+    new = verdict._replace(findings=comparison.findings.new, unseen=unseen)
     return write, int(fails(new, fail_on or "warning"))

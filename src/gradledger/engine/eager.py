@@ -10,6 +10,7 @@ from weakref import ref
 import torch
 from torch import Tensor, optim
 from torch.optim import Optimizer
+from torch.utils.hooks import RemovableHandle
 
 from gradledger.engine.guards import Guard
 from gradledger.engine.options import Options
@@ -35,8 +36,8 @@ class EagerRelease:
         self._ownership = ownership
         self._guards = guards
         self._options = options
-        self._hooked: dict[int, ref[Tensor]] = {}
-        """By id, and by who has it: ids are given out again."""
+        self._hooked: dict[int, RemovableHandle] = {}
+        """By id. Whose it is, the hook's own number says: ids are given out again."""
         self._homes: dict[int, tuple[Optimizer, Group]] = {}
         self._active = False
         self.moved: list[Tensor] = []
@@ -51,6 +52,7 @@ class EagerRelease:
         try:
             with self._one_at_a_time():
                 torch.autograd.backward((loss,), retain_graph=retain_graph, inputs=inputs)
+                self._spend_unhooked(inputs)
         except BaseException as error:
             self._ownership.clear()
             if self.moved:
@@ -76,6 +78,15 @@ class EagerRelease:
             self._active = False
             for group, params in zip(groups, held, strict=True):
                 group["params"] = params
+
+    def _spend_unhooked(self, inputs: list[Tensor]) -> None:
+        """Those whose hook torch has lost: it does when it swaps the contents of tensors."""
+        for p in inputs:
+            if p.grad is not None:
+                self._spend(p)
+                del self._hooked[id(p)]
+                # Or a new one would not be called, either.
+                p._post_accumulate_grad_hooks = None  # type: ignore[assignment]
 
     def _spend(self, p: Tensor) -> None:
         if not self._active or p.grad is None:
@@ -123,10 +134,10 @@ class EagerRelease:
                 release._spend(p)
 
         for p in inputs:
+            # No weak reference: torch would not swap the contents of a tensor that has one.
             hooked = self._hooked.get(id(p))
-            if hooked is None or hooked() is not p:
-                self._hooked[id(p)] = ref(p)
-                p.register_post_accumulate_grad_hook(spend)  # type: ignore[no-untyped-call]
+            if hooked is None or hooked.id not in (p._post_accumulate_grad_hooks or ()):
+                self._hooked[id(p)] = p.register_post_accumulate_grad_hook(spend)  # type: ignore[no-untyped-call]
 
 
 def check_eager(options: Options, optimizers: tuple[Optimizer, ...], *, scaled: bool) -> None:

@@ -6,14 +6,16 @@ import io
 import sys
 from collections.abc import Generator
 from os.path import basename
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from gradledger.integrations.pytest_plugin import UNSEEN, FailOn
 from gradledger.ledger.findings import Finding
+from gradledger.ledger.unseen import Unseen
 from gradledger.ledger.verdict import Verdict
 from gradledger.report import render
-from gradledger.report.balance import fails
+from gradledger.report.balance import fails, faultless
 from gradledger.rules import find
 from gradledger.rules.ordering import ordered
 
@@ -37,6 +39,11 @@ class AuditedTest:
     def findings(self) -> tuple[Finding, ...]:
         """What the test has done wrong so far, the worst first."""
         return tuple(ordered(f for f in self._audit.findings if f.rule not in self._ignored))
+
+    @property
+    def unseen(self) -> tuple[Unseen, ...]:
+        """What the test has done so far that could not be seen."""
+        return self._audit.unseen
 
     def expect(self, *rules: str) -> None:
         """The test breaks these rules, by code or name: it fails if, at its end, it has not."""
@@ -63,7 +70,7 @@ class AuditedTest:
 class Auditor:
     """A plugin of pytest: audits the tests that ask for it, or all."""
 
-    def __init__(self, fail_on: Literal["error", "warning"]) -> None:
+    def __init__(self, fail_on: FailOn) -> None:
         self.audits_all = False
         self._fail_on = fail_on
         self._audits = pytest.StashKey[AuditedTest]()
@@ -120,15 +127,7 @@ class Auditor:
         __tracebackhide__ = True
         verdict = audited.surprises
         if fails(verdict, self._fail_on):
-            worst = verdict.findings[0]
-            more = len(verdict.findings) - 1
-            pytest.fail(
-                # The rule first: of a long line, pytest's summary shows the beginning.
-                f"{worst.rule} {find(worst.rule).name} at {basename(worst.at.path)}:{worst.at.line}"
-                f"{f', and {more} more' if more else ''}: the books do not balance"
-                f"\n\n{_text(verdict)}",
-                pytrace=False,
-            )
+            pytest.fail(f"{_in_short(verdict)}\n\n{_text(verdict)}", pytrace=False)
         _add_section(item, verdict)
         if audited.missing:
             names = " and ".join(f"{code} ({find(code).name})" for code in audited.missing)
@@ -164,9 +163,22 @@ def _begun() -> Audit:
     return audit().__enter__()
 
 
+def _in_short(verdict: Verdict) -> str:
+    """Why a test fails, the rule first: of a long line, pytest's summary shows the beginning."""
+    if faultless(verdict):
+        return f"not seen: {'; '.join(entry.phrase for entry in verdict.unseen)}"
+    worst, *others = verdict.findings
+    more = f", and {len(others)} more" if others else ""
+    where = f"{basename(worst.at.path)}:{worst.at.line}"
+    return f"{worst.rule} {find(worst.rule).name} at {where}{more}: the books do not balance"
+
+
 def _add_section(item: pytest.Item, verdict: Verdict) -> None:
     if verdict.findings:
         item.add_report_section("call", "gradledger", _text(verdict))
+    if verdict.unseen:
+        said = "; ".join(entry.phrase for entry in verdict.unseen)
+        item.add_report_section("call", UNSEEN, said)
 
 
 def _text(verdict: Verdict) -> str:

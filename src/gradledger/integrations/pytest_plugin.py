@@ -14,6 +14,11 @@ import pytest
 if TYPE_CHECKING:
     from gradledger.integrations.pytest_auditor import AuditedTest, Auditor
 
+FailOn = Literal["error", "warning", "unseen"]
+FAIL_ON: tuple[FailOn, ...] = ("error", "warning", "unseen")
+UNSEEN = "gradledger, not seen"
+"""The section of a test's report that says what its audit could not see."""
+
 MARKER = (
     "gradledger(ignore=[…], off=False): what an audit of this test leaves out: rules by code or "
     "name, or, with off=True, `--gradledger` altogether."
@@ -30,12 +35,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--gradledger-fail-on",
-        choices=("error", "warning"),
-        help="the least severity that fails an audited test (default: error)",
+        choices=FAIL_ON,
+        help="what fails an audited test: errors (the default); warnings, too; unseen: these, and "
+        "whatever the audit could not see",
     )
     parser.addini("gradledger", "audit every test, as --gradledger does", "bool", False)
     parser.addini(
-        "gradledger_fail_on", "as --gradledger-fail-on: error or warning", default="error"
+        "gradledger_fail_on", "as --gradledger-fail-on: error, warning or unseen", default="error"
     )
 
 
@@ -58,6 +64,22 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     if config.pluginmanager.get_plugin("gradledger-auditor") is None:
         return None
     return f"gradledger: every test is audited, and fails on: {_fail_on(config)}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says what was not seen, in tests that passed, too. Reports of other processes come here."""
+    told: dict[str, int] = {}
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if getattr(report, "when", "") != "call":  # that of the teardown has them again
+                continue
+            for title, text in report.sections:
+                if UNSEEN in title:
+                    told[text] = told.get(text, 0) + 1
+    if told:
+        terminalreporter.section("gradledger: not seen", sep="-")
+        for text, tests in told.items():
+            terminalreporter.line(f"{tests} {'test' if tests == 1 else 'tests'}: {text}")
 
 
 @pytest.fixture
@@ -86,8 +108,9 @@ def _auditor(config: pytest.Config) -> Auditor:
     return known
 
 
-def _fail_on(config: pytest.Config) -> Literal["error", "warning"]:
+def _fail_on(config: pytest.Config) -> FailOn:
     wanted = config.getoption("gradledger_fail_on") or config.getini("gradledger_fail_on")
-    if wanted not in ("error", "warning"):
-        raise pytest.UsageError(f"gradledger_fail_on must be error or warning, got {wanted!r}.")
-    return "warning" if wanted == "warning" else "error"
+    for known in FAIL_ON:
+        if wanted == known:
+            return known
+    raise pytest.UsageError(f"gradledger_fail_on must be error, warning or unseen, got {wanted!r}.")

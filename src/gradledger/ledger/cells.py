@@ -151,9 +151,27 @@ class Accumulation(Value):
         return frozenset(d for d in found if isinstance(d, int | float))
 
     @property
+    def one_divisor(self) -> float | None:
+        """What all its losses were divided by, if that is one known number."""
+        return next(iter(self.divisors)) if len(self.divisors) == 1 else None
+
+    @property
     def divisor(self) -> float:
         """The largest number that one of the losses was divided by."""
         return max(self.divisors)
+
+    def cut_short(self, usual: int, counting: Counting) -> bool | None:
+        """Whether it has fewer micro-batches than its means were divided by, as a usual one has.
+
+        None where a saturated count leaves that open.
+        """
+        if not self.all_means or len(self.divisors) > 1:  # where each has a weight of its own
+            return False
+        was_full = counting.at_least(usual, self.divisor)
+        is_full = counting.at_least(self.batches(counting), self.divisor)
+        if was_full is False or is_full is True:
+            return False
+        return True if was_full and is_full is False else None
 
     def batches(self, counting: Counting) -> int:
         """How many micro-batches it holds."""

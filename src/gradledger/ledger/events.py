@@ -85,6 +85,8 @@ class Weight(Value):
     divided_at: Place | None = None
     summed: bool = False
     """It is a sum that was divided by as many as it has items: or by as many micro-batches."""
+    factor: float = 1
+    """What the code multiplied the loss by, where that is more than 1: `10 * bce`."""
 
 
 UNKNOWN_WEIGHT = Weight()
@@ -167,6 +169,8 @@ class Schedule(Event):
 
     scheduler: str
     optimizer: str
+    moves: int = 1
+    """How often a framework moves it for each step."""
 
 
 class Sync(Event):
@@ -189,6 +193,16 @@ class Step(Event):
     non_finite: CellNames = NO_CELLS
     vanished: CellNames = NO_CELLS
     """Low-precision cells whose sum was seen to be more than 1 % off."""
+    within: bool = False
+    """An update inside a call of `step()` that goes on (LBFGS): the call counts once."""
+    unreduced: CellNames = NO_CELLS
+    """Cells that the step could not spend: their deposits wait, not yet reduced over the ranks,
+    where no optimizer looks (FSDP2 without gradient sync)."""
+
+    @property
+    def left_to_others(self) -> bool:
+        """Whether it spends nothing by design: others step its parameters inside the backward."""
+        return self.cells is not None and not self.cells and not self.unreduced
 
 
 class Skipped(Event):
@@ -217,6 +231,14 @@ class Keep(Event):
     """An earlier backward has walked it already."""
     unwalked: bool = False
     """No backward will ever walk it: it is there for its value alone."""
+    holder: str = ""
+    """The variable that it was put into."""
+    graphs: int = 0
+    """Of how many iterations that variable holds graphs, where somebody has counted."""
+    age: int = 0
+    """Steps since the oldest of them."""
+    died_at: Place | None = None
+    """Where the program then ran out of memory."""
 
 
 class Release(Event):

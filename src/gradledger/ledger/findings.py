@@ -16,6 +16,10 @@ else:
     Certainty = str
 
 
+CURE = "cure"
+"""What the evidence is called that has no place: its note is what cures the fault where it is."""
+
+
 class Evidence(Value):
     """Another place that matters: deposited here, spent here, cleared never."""
 
@@ -27,7 +31,8 @@ class Evidence(Value):
 class Breach(Value):
     """A rule's predicate held: one law broken once, on one page.
 
-    `sure` is False where a saturated count leaves open whether it is broken.
+    `sure` is False where a saturated count leaves open whether it is broken. `last_word`: it tells
+    what a fault that was found before has grown to, in the place of what was told then.
     """
 
     at: Place
@@ -35,6 +40,7 @@ class Breach(Value):
     evidence: tuple[Evidence, ...] = ()
     cells: CellNames = NO_CELLS
     sure: bool = True
+    last_word: bool = False
 
 
 class Finding(Value):
@@ -47,9 +53,21 @@ class Finding(Value):
     evidence: tuple[Evidence, ...] = ()
     cells: CellNames = NO_CELLS
     count: int = 1
+    recurring: int = 0
+    """Parameters that had the name of one that was gone: in `cells` each name is there once."""
+
+    @property
+    def parameters(self) -> int:
+        """How many parameters it concerns."""
+        return len(self.cells) + self.recurring
 
     def again(self, breach: Breach) -> Finding:
-        """The same fault once more; the first evidence stands."""
+        """The same fault once more; the first evidence stands, and the last word."""
+        if breach.last_word:
+            places = {evidence.at for evidence in breach.evidence}
+            before = tuple(e for e in self.evidence if e.at not in places)
+            evidence = before + breach.evidence
+            return replace(self.joined(breach), detail=breach.detail, evidence=evidence)
         return replace(self.joined(breach), count=self.count + 1)
 
     def joined(self, breach: Breach) -> Finding:
@@ -57,6 +75,17 @@ class Finding(Value):
         return (
             self if breach.cells <= self.cells else replace(self, cells=self.cells | breach.cells)
         )
+
+    @property
+    def cure(self) -> str:
+        """What cures it here, where that is not what the rule says."""
+        return next((e.note for e in self.evidence if e.what == CURE), "")
+
+    @property
+    def told(self) -> tuple[Evidence, ...]:
+        """The other places that matter, and the calls that led to its own, innermost first."""
+        seen = (e for e in self.evidence if e.what != CURE)
+        return (*seen, *(Evidence("called", caller) for caller in self.at.way[1:]))
 
     @property
     def places(self) -> frozenset[Place]:

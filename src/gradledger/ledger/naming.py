@@ -1,4 +1,4 @@
-"""The program's own names for its optimizers, in place of the ledger's."""
+"""The program's own names for its optimizers and scalers, in place of the ledger's."""
 
 from __future__ import annotations
 

@@ -44,15 +44,20 @@ def entries_of(event: Event, page: Page) -> Tally:
     """What this event adds to the counts, on the page before it."""
     match event:
         case Backward():
-            return Tally(backwards=1, entries=len(event.cells))
+            # More of a pass of which a hook has used a part is not another pass.
+            return Tally(backwards=int(not event.continues), entries=len(event.cells))
         case Step():
             spent = sum(_count(names, cell, fresh=True) for names, cell in page.spent_by(event))
             again = sum(_count(names, cell, fresh=False) for names, cell in page.spent_by(event))
-            return Tally(steps=1, spent=spent, respent=again)
+            counts = not (event.within or event.left_to_others)
+            return Tally(steps=int(counts), spent=spent, respent=again)
         case Skipped():
             return Tally(skipped_steps=1)
-        case Clear() | Gone():
+        case Clear():
             return _ended(event, page)
+        case Gone():
+            # What a parameter holds when it dies was left there, and cleared by nobody.
+            return _ended(event, page)._replace(lost=0)
         case Edit(kind="assign"):
             return _ended(event, page)._replace(entries=len(event.cells))
         case Edit():

@@ -31,9 +31,11 @@ class Account(Value):
     held_back: bool = False
     """Its latest step was skipped."""
     window: int = 0
-    """How many micro-batches its latest regular accumulation had."""
+    """How many micro-batches its latest accumulation had that was regular and not cut short."""
     deposits: int = 0
     """How many deposits that was."""
+    divisor: float | None = None
+    """What its losses were divided by, if all by the same known number."""
     others_since: Optimizers = frozenset()
     """Optimizers that have stepped since it last did."""
 
@@ -73,6 +75,8 @@ class Kept(Value):
     """No backward will ever walk it."""
     outlived_batch: bool = False
     """Other data has come since, and nothing will walk it any more."""
+    holder: str = ""
+    """The variable that it was put into."""
 
 
 class Page(Value):

@@ -20,6 +20,11 @@ class Place(Value):
         return f"{self.path}:{self.line}"
 
     @property
+    def way(self) -> tuple[Place, ...]:
+        """This place, and the calls that led to it, innermost first."""
+        return (self,) if self.via is None else (self, *self.via.way)
+
+    @property
     def sort_key(self) -> tuple[str, int, int]:
         """Places in reading order."""
         return self.path, self.line, self.column

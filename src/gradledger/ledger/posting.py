@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 from gradledger.ledger.cells import Cell, Deposit, Holding
 from gradledger.ledger.events import (
     UNKNOWN_WEIGHT,
@@ -271,22 +273,27 @@ def _note_step(event: Step, page: Page, spent: frozenset[str]) -> Page:
     account = page.account(event.optimizer)
     if account is not None:
         windows = [
-            (window.batches(page.counting), window.deposits(page.counting))
+            (window.batches(page.counting), window.deposits(page.counting), window.one_divisor)
             for _, cell in page.among(spent)
-            if (window := cell.accumulation) and window.regular
+            if (window := cell.accumulation)
+            and window.regular
+            # One that was cut short is no measure for the next, which may be short as well.
+            and window.cut_short(account.window, page.counting) is not True
         ]
-        batches, deposits = max(windows, default=(account.window, account.deposits))
+        before = account.window, account.deposits, account.divisor
+        batches, deposits, divisor = max(windows, default=before, key=itemgetter(0, 1))
         account = replace(
             account,
             stepped=True,
             held_back=False,
             window=batches,
             deposits=deposits,
+            divisor=divisor,
             others_since=frozenset(),
         )
         page = page.with_account(account)
     for other in page.accounts:
-        if other.name != event.optimizer:
+        if other.name != event.optimizer and not event.left_to_others:
             since = other.others_since | {event.optimizer}
             page = page.with_account(replace(other, others_since=since))
     for log in page.schedulers:
@@ -361,7 +368,9 @@ def _waiting(page: Page) -> Page:
 def _(event: Keep, page: Page) -> Page:
     if any(k.at == event.at for k in page.kept):
         return page
-    new = Kept(event.at, event.what, walked=event.walked, unwalked=event.unwalked)
+    new = Kept(
+        event.at, event.what, walked=event.walked, unwalked=event.unwalked, holder=event.holder
+    )
     kept = sorted((*page.kept, new), key=lambda k: k.at.sort_key)
     return replace(page, kept=tuple(kept))
 

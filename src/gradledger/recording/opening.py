@@ -14,6 +14,7 @@ from gradledger.errors import RecordingError
 from gradledger.recording.schema import APPLICATION_ID, VERSION
 
 MAGIC = b"SQLite format 3\0"
+_MAKE_ONE = "Recordings are made with `gradledger run --record run.gradledger train.py`."
 
 
 def open_recording(path: Path, cleanup: contextlib.ExitStack) -> sqlite3.Connection:
@@ -44,9 +45,7 @@ def _look_at_the_file(path: Path) -> None:
         with open(path, "rb") as file:
             start = file.read(len(MAGIC))
     except FileNotFoundError:
-        raise RecordingError(
-            f"{path} does not exist. Name a file that a Recorder has written."
-        ) from None
+        raise RecordingError(f"{path} does not exist. {_MAKE_ONE}") from None
     except IsADirectoryError:
         raise RecordingError(f"{path} is a directory. Name one of the recordings in it.") from None
     except PermissionError:
@@ -61,8 +60,7 @@ def _look_at_the_file(path: Path) -> None:
         raise _unfinished(path)
     if start != MAGIC:
         raise RecordingError(
-            f"{path} is not a recording: it does not start like a SQLite file. Name a file that "
-            "a Recorder has written."
+            f"{path} is not a recording: it does not start like a SQLite file. {_MAKE_ONE}"
         )
 
 
@@ -74,8 +72,7 @@ def _look_at_the_identity(path: Path, connection: sqlite3.Connection) -> None:
         raise _unfinished(path)
     if application != APPLICATION_ID:
         raise RecordingError(
-            f"{path} is not a recording: it is a SQLite file of another program. Name a file that "
-            "a Recorder has written."
+            f"{path} is not a recording: it is a SQLite file of another program. {_MAKE_ONE}"
         )
     if version > VERSION:
         raise RecordingError(

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 from gradledger.errors import RecordingError
 from gradledger.ledger.events import Event
 from gradledger.ledger.findings import Finding
+from gradledger.ledger.unseen import Unseen
 from gradledger.recording.encoding import UnknownToThisVersion, decode_evidence
 from gradledger.recording.fingerprints import FINGERPRINT, decode_fingerprint
 from gradledger.recording.opening import damage, open_recording
 from gradledger.recording.rows import Rows
 from gradledger.recording.run import RunInfo
 from gradledger.recording.text import from_sql
+from gradledger.recording.unseen import UNSEEN, decode_unseen
 
 if TYPE_CHECKING:
     from gradledger.rules.ranks import Fingerprints
@@ -119,9 +121,11 @@ class Recording:
 
     def findings(self) -> tuple[Noted, ...]:
         """All findings, in the order in which they were first seen."""
+        columns = {name for _, name, *_ in self._select("PRAGMA table_info(findings)")}
+        recurring = "recurring" if "recurring" in columns else "0"  # of a version without
         rows = self._select(
             "SELECT rule, place, detail, certainty, evidence, cells, count, first_event, last_event"
-            " FROM findings ORDER BY first_event, id"
+            f", {recurring} FROM findings ORDER BY first_event, id"
         )
         with damage(self.path):
             return tuple(self._noted(row) for row in rows)
@@ -164,6 +168,12 @@ class Recording:
             taken = [decode_fingerprint(remark.name, remark.text) for remark in remarks]
         return sorted(taken, key=lambda one: one[1])
 
+    def unseen(self) -> tuple[Unseen, ...]:
+        """What the audit did not see, as far as it was noted."""
+        remarks = self.remarks(UNSEEN)
+        with damage(self.path):
+            return tuple(decode_unseen(remark.text) for remark in remarks)
+
     def close(self) -> None:
         """Let go of the file."""
         self._cleanup.close()
@@ -197,7 +207,7 @@ class Recording:
             ) from None
 
     def _noted(self, row: tuple[Any, ...]) -> Noted:
-        rule, place, detail, certainty, evidence, cells, count, first_event, last_event = row
+        rule, place, detail, certainty, evidence, cells, count, *events, recurring = row
         finding = Finding(
             from_sql(rule),
             self._rows.place(place),
@@ -206,8 +216,9 @@ class Recording:
             decode_evidence(evidence, self._rows),
             self._rows.cells(cells),
             count,
+            recurring,
         )
-        return Noted(finding, first_event, last_event)
+        return Noted(finding, *events)
 
     def _series(self) -> dict[int, Series]:
         rows = self._select("SELECT id, name, optimizer, cell FROM series")

@@ -21,7 +21,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "moments": ("number", "ns", "fact"),
     "findings": (
         "id", "rule", "place", "detail", "certainty", "evidence", "cells", "count",
-        "first_event", "last_event",
+        "first_event", "last_event", "recurring",
     ),
     "series": ("id", "name", "optimizer", "cell"),
     "measures": ("step", "series", "value", "event"),
@@ -59,7 +59,7 @@ CREATE TABLE findings (
     id INTEGER PRIMARY KEY, rule TEXT NOT NULL, place INTEGER NOT NULL REFERENCES places,
     detail TEXT NOT NULL, certainty TEXT NOT NULL, evidence TEXT NOT NULL,
     cells INTEGER NOT NULL REFERENCES cell_sets, count INTEGER NOT NULL,
-    first_event INTEGER NOT NULL, last_event INTEGER NOT NULL
+    first_event INTEGER NOT NULL, last_event INTEGER NOT NULL, recurring INTEGER NOT NULL
 );
 CREATE TABLE series (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL, optimizer TEXT NOT NULL, cell TEXT NOT NULL

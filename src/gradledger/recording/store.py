@@ -131,6 +131,7 @@ class Store:
             finding.count,
             first,
             last,
+            finding.recurring,
         )
 
     def _source(self, item: tuple[str, str]) -> tuple[Any, ...]:

@@ -6,12 +6,14 @@ from typing import Any
 
 from gradledger.ledger.findings import Evidence, Finding
 from gradledger.ledger.places import Place
+from gradledger.ledger.unseen import Unseen
 from gradledger.ledger.verdict import Verdict
 from gradledger.report.balance import balance
 from gradledger.report.counts import occurrences
 from gradledger.report.inspection import Inspection, NotChecked, Suppressed, Unknown
 from gradledger.report.paths import cell_of, shown
 from gradledger.rules import find
+from gradledger.rules.framework_cures import fix
 from gradledger.rules.ordering import ordered
 
 VERSION = 1
@@ -32,7 +34,7 @@ def document(verdict: Verdict | Inspection) -> dict[str, Any]:
 
 def _of_run(verdict: Verdict) -> dict[str, Any]:
     return {
-        "unknown": [],
+        "unknown": list(map(_unseen, verdict.unseen)),
         "stats": {
             **verdict.tally._asdict(),
             "parameters": verdict.parameters,
@@ -59,6 +61,11 @@ def _of_check(inspection: Inspection) -> dict[str, Any]:
             "seconds": inspection.seconds,
         },
     }
+
+
+def _unseen(unseen: Unseen) -> dict[str, Any]:
+    names = list(map(whole, unseen.names))
+    return {"what": unseen.what, "why": whole(unseen.why), "count": unseen.count, "names": names}
 
 
 def _unknown(unknown: Unknown) -> dict[str, Any]:
@@ -93,12 +100,12 @@ def _finding(finding: Finding, verdict: Verdict | Inspection) -> dict[str, Any]:
         **_place(finding.at),
         "message": rule.says,
         "detail": whole(finding.detail),
-        "fix": rule.fix,
+        "fix": fix(finding),
         "symptom": rule.symptom,
         "count": finding.count,
         "occurrences": occurrences(finding, verdict) if isinstance(verdict, Verdict) else None,
         "parameters": sorted(map(whole, finding.cells)),
-        "evidence": [_evidence(evidence) for evidence in finding.evidence],
+        "evidence": [_evidence(evidence) for evidence in finding.told],
     }
 
 

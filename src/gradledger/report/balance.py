@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradledger.report.inspection import Inspection
 from gradledger.rules import Severity
 from gradledger.rules.ordering import WORST_FIRST, severity
 
@@ -10,7 +11,8 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from gradledger.ledger.verdict import Verdict
-    from gradledger.report.inspection import Inspection
+
+    FailOn = Literal["error", "warning", "info", "unseen"]
 
 
 def worst(verdict: Verdict | Inspection) -> Severity | None:
@@ -19,12 +21,26 @@ def worst(verdict: Verdict | Inspection) -> Severity | None:
     return next((level for level in WORST_FIRST if level in found), None)
 
 
-def fails(verdict: Verdict | Inspection, fail_on: Literal["error", "warning", "info"]) -> bool:
-    """Is there a finding at least that bad?"""
+def fails(verdict: Verdict | Inspection, fail_on: FailOn) -> bool:
+    """Whether there is a finding at least that bad.
+
+    `unseen` is the strictest: errors, warnings, and whatever a run did that was not seen.
+    """
+    if fail_on == "unseen":
+        return not faultless(verdict) or bool(
+            not isinstance(verdict, Inspection) and verdict.unseen
+        )
     level = worst(verdict)
     return level is not None and WORST_FIRST.index(level) <= WORST_FIRST.index(Severity(fail_on))
 
 
-def balance(verdict: Verdict | Inspection) -> bool:
-    """The books balance: no law is broken. An info is about cost, not about the result."""
+def faultless(verdict: Verdict | Inspection) -> bool:
+    """Whether no law was found to be broken. An info is about cost, not about the result."""
     return not fails(verdict, "warning")
+
+
+def balance(verdict: Verdict | Inspection) -> bool:
+    """Whether the books balance: no law is broken, and all that a run did was seen."""
+    if not isinstance(verdict, Inspection) and (verdict.unseen or verdict.trouble):
+        return False
+    return faultless(verdict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradledger.ledger.events import Backward, Clear, Clip, Event, Schedule, Step
 from gradledger.report.visible import visible
 
 TYPE_CHECKING = False
@@ -29,6 +30,15 @@ A rule that is not here is counted in times. Only some stand where the event tha
 happens: GL301 stands at the backward and is broken by the step.
 """
 
+KINDS: dict[str, type[Event]] = {
+    "step": Step,
+    "clear": Clear,
+    "clip": Clip,
+    "scheduler step": Schedule,
+    "backward pass": Backward,
+}
+"""The events of each: a line of the program may be where a library does many things."""
+
 NOT_OWNED = ("GL601", "GL606")
 """Their cells need not be an optimizer's, so they are not a part of those that optimizers hold."""
 
@@ -53,7 +63,7 @@ def extent(finding: Finding, verdict: Verdict) -> str:
 
 def occurrences(finding: Finding, verdict: Verdict) -> int | None:
     """How often that which the finding counts happened at all; None where nobody knows."""
-    _, where = COUNTED.get(finding.rule, ("", None))
+    thing, where = COUNTED.get(finding.rule, ("", None))
     if where is None:
         return None
     at = (
@@ -61,13 +71,12 @@ def occurrences(finding: Finding, verdict: Verdict) -> int | None:
         if where == _HERE
         else next((e.at for e in finding.evidence if e.what == where), None)
     )
-    total = None if at is None else verdict.occurrences.get(at)
-    # Parameters with different histories are counted one by one.
+    total = None if at is None else verdict.occurrences.get((at, KINDS[thing]))
     return total if total is not None and total >= finding.count else None
 
 
 def _parameters(finding: Finding, verdict: Verdict) -> str:
-    n = len(finding.cells)
+    n = finding.parameters
     if not n:
         return ""
     known = finding.rule not in NOT_OWNED and n <= verdict.parameters

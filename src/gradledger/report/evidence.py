@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from gradledger.ledger.findings import Finding
+from gradledger.ledger.findings import CURE, Finding
 from gradledger.ledger.places import Place
 from gradledger.report.paths import shown
 from gradledger.report.sources import Sources
@@ -66,6 +66,8 @@ def callers(place: Place) -> list[Place]:
 def places(finding: Finding, sources: Sources) -> Iterator[Row]:
     """What happened, where, the code there, and a note: the evidence, and then the callers."""
     for evidence in finding.evidence:
+        if evidence.what == CURE:
+            continue
         what, note = visible(evidence.what), visible(evidence.note)
         if evidence.at is None:
             yield Row(what, note=note)

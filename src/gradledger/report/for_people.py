@@ -63,4 +63,4 @@ def _findings(
 def _of_run(verdict: Verdict, terminal: Terminal, *, brief: bool) -> Iterator[Line]:
     from gradledger.report import summary
 
-    yield from (summary.unaudited if brief else summary.lines)(verdict, terminal)
+    yield from (summary.uncovered if brief else summary.lines)(verdict, terminal)

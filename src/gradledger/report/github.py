@@ -6,23 +6,31 @@ from collections.abc import Iterator
 
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.verdict import Verdict
+from gradledger.report.gaps import NOT_SEEN, gaps
 from gradledger.report.inspection import POSSIBLE, Inspection
 from gradledger.report.paths import cell_of, in_checkout, is_no_file, shown
 from gradledger.report.visible import visible
 from gradledger.rules import Severity, find
 from gradledger.rules.explanation import sentence
+from gradledger.rules.framework_cures import fix
 from gradledger.rules.ordering import ordered
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
 def commands(verdict: Verdict | Inspection) -> Iterator[str]:
-    """One command for each finding, worst first: GitHub shows only the first few of a step."""
+    """One command for each finding, worst first: GitHub shows only the first few of a step.
+
+    Behind them, what the verdict does not cover.
+    """
     for finding in ordered(verdict.findings):
         rule = find(finding.rule)
         properties = {**_where(finding), "title": f"{rule.code} {rule.name}"}
         listed = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
         yield f"::{_COMMANDS[rule.severity]} {listed}::{_message(_told(finding))}"
+    for gap in gaps(verdict):
+        command = "notice" if gap.name == NOT_SEEN else "warning"
+        yield f"::{command} title=gradledger {gap.name}::{_message(gap.sentence)}"
 
 
 def _where(finding: Finding) -> dict[str, str]:
@@ -39,10 +47,10 @@ def _told(finding: Finding) -> str:
     rule = find(finding.rule)
     nowhere = is_no_file(finding.at.path) or cell_of(finding.at.path)[1]
     here = f"At {shown(finding.at.path)}:{finding.at.line}" if nowhere else "Here"
-    rows = [sentence(rule.says), f"{here}: {finding.detail}.", f"Fix: {rule.fix}."]
+    rows = [sentence(rule.says), f"{here}: {finding.detail}.", f"Fix: {fix(finding)}."]
     rows += [
         f"{evidence.what}: {shown(evidence.at.path)}:{evidence.at.line} {evidence.note}".rstrip()
-        for evidence in finding.evidence
+        for evidence in finding.told
         if evidence.at and evidence.at != finding.at
     ]
     if finding.certainty == "possible":

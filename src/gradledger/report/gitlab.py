@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.verdict import Verdict
 from gradledger.report.as_json import whole
 from gradledger.report.fingerprints import Fingerprints
+from gradledger.report.gaps import NOT_SEEN, Gap, gaps
 from gradledger.report.inspection import Inspection
 from gradledger.report.paths import cell_of, in_checkout
 from gradledger.report.sources import Sources
 from gradledger.rules import Severity, find
 from gradledger.rules.explanation import sentence
+from gradledger.rules.framework_cures import fix
 from gradledger.rules.ordering import ordered, severity
 
 _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "minor", Severity.INFO: "info"}
 
 
 def document(verdict: Verdict | Inspection) -> list[dict[str, Any]]:
-    """One entry for each finding, worst first."""
+    """One entry for each finding, worst first, and then for what the verdict does not cover."""
+    return [*_findings(verdict), *(_gap(gap, verdict.subject) for gap in gaps(verdict))]
+
+
+def _findings(verdict: Verdict | Inspection) -> list[dict[str, Any]]:
     prints = Fingerprints(Sources(verdict.sources))
     return [
         {
@@ -33,11 +40,23 @@ def document(verdict: Verdict | Inspection) -> list[dict[str, Any]]:
     ]
 
 
+def _gap(gap: Gap, subject: str) -> dict[str, Any]:
+    """GitLab knows findings alone, and each has to stand somewhere: at the top of the script."""
+    subject = whole(subject)
+    return {
+        "description": whole(gap.sentence),
+        "check_name": gap.name,
+        "fingerprint": hashlib.sha256(f"{gap.name}\0{subject}".encode()).hexdigest()[:32],
+        "severity": "info" if gap.name == NOT_SEEN else "major",
+        "location": {"path": subject, "lines": {"begin": 1}},
+    }
+
+
 def _told(finding: Finding) -> str:
     rule = find(finding.rule)
     cell = cell_of(finding.at.path)[1]
     here = f"Cell {cell}, line {finding.at.line}" if cell else "Here"
-    return f"{rule.name}: {sentence(rule.says)} {here}: {finding.detail}. Fix: {rule.fix}."
+    return f"{rule.name}: {sentence(rule.says)} {here}: {finding.detail}. Fix: {fix(finding)}."
 
 
 def _location(finding: Finding) -> dict[str, Any]:

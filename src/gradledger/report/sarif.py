@@ -13,11 +13,13 @@ from gradledger.ledger.places import Place
 from gradledger.ledger.verdict import Verdict
 from gradledger.report.as_json import whole
 from gradledger.report.fingerprints import Fingerprints
+from gradledger.report.gaps import NOT_SEEN, gaps
 from gradledger.report.inspection import Inspection
 from gradledger.report.paths import cell_of, inside, is_no_file
 from gradledger.report.sources import Sources
 from gradledger.rules import Rule, Severity, find
 from gradledger.rules.explanation import sentence
+from gradledger.rules.framework_cures import fix
 from gradledger.rules.ordering import ordered
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -52,9 +54,27 @@ def document(verdict: Verdict | Inspection) -> dict[str, Any]:
                     {"ruleIndex": codes.index(finding.rule), **_result(finding, sources, prints)}
                     for finding in findings
                 ],
+                **_invocations(verdict),
             }
         ],
     }
+
+
+def _invocations(verdict: Verdict | Inspection) -> dict[str, Any]:
+    """What the results do not cover, as notifications; nothing where that is nothing."""
+    found = list(gaps(verdict))
+    if not found:
+        return {}
+    told = [
+        {
+            "descriptor": {"id": gap.name},
+            "level": "note" if gap.name == NOT_SEEN else "error",
+            "message": {"text": whole(gap.sentence)},
+        }
+        for gap in found
+    ]
+    whole_run = all(gap.name == NOT_SEEN for gap in found)
+    return {"invocations": [{"executionSuccessful": whole_run, "toolExecutionNotifications": told}]}
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
@@ -73,8 +93,8 @@ def _result(finding: Finding, sources: Sources, prints: Fingerprints) -> dict[st
     rule = find(finding.rule)
     cell = cell_of(finding.at.path)[1]
     here = f"Cell {cell}, line {finding.at.line}" if cell else "Here"
-    told = f"{sentence(rule.says)} {here}: {finding.detail}. Fix: {rule.fix}."
-    related = [(e.at, e.what, e.note) for e in finding.evidence if e.at is not None]
+    told = f"{sentence(rule.says)} {here}: {finding.detail}. Fix: {fix(finding)}."
+    related = [(e.at, e.what, e.note) for e in finding.told if e.at is not None]
     return {
         "ruleId": rule.code,
         "level": _LEVELS[rule.severity],

@@ -6,44 +6,57 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gradledger.ledger.verdict import Verdict
-from gradledger.report.balance import balance, worst
+from gradledger.report.balance import balance, faultless, worst
 from gradledger.report.counts import counted
+from gradledger.report.gaps import gaps
 from gradledger.report.terminal import Line, Terminal
 from gradledger.report.visible import visible
 from gradledger.rules.ordering import WORST_FIRST, ordered, severity
 
 
 def lines(verdict: Verdict, terminal: Terminal) -> Iterator[Line]:
-    """A calm end: do the books balance, what was counted, and where to read on."""
-    tally, level = verdict.tally, worst(verdict)
-    if level is None and not tally.entries:
-        yield from unaudited(verdict, terminal) if verdict.trouble else _nothing(verdict, terminal)
+    """A calm end: do the books balance, what was counted, where to read on, what was not seen."""
+    tally = verdict.tally
+    if not verdict.findings and not tally.entries:
+        yield from _nothing(verdict, terminal)
+        yield from uncovered(verdict, terminal)
         return
-    if balance(verdict) or level is None:
-        judged, style = "balance", "cure"
-    else:
-        judged, style = "do not balance", level.value
-    books = "As far as they were kept, the books" if verdict.trouble else "The books"
-    yield ((f"{books} {judged}", style), f": {_score(verdict)}.")
+    judged, style = _judged(verdict)
+    yield ((judged, style), f": {_score(verdict)}.")
     if said := _events(verdict):
         yield from terminal.prose(said)
-    if not balance(verdict) and tally.entries:
+    if not faultless(verdict) and tally.entries:
         yield from terminal.prose(f"{_deposits(verdict, ': ')}.")
     if verdict.findings:
         codes = dict.fromkeys(finding.rule for finding in ordered(verdict.findings))
         yield ("  To read on: ", (f"gradledger rule {' '.join(codes)}", "code"))
-    yield from unaudited(verdict, terminal)
+    yield from uncovered(verdict, terminal)
 
 
-def unaudited(verdict: Verdict, terminal: Terminal) -> Iterator[Line]:
+def uncovered(verdict: Verdict, terminal: Terminal) -> Iterator[Line]:
     """Silence is no verdict on what nobody looked at."""
-    if verdict.trouble:
-        said = f"{visible(verdict.trouble)}."
-        yield from terminal.prose(said, lead="Not all was audited:", indent=0)
+    for gap in gaps(verdict):
+        yield from terminal.prose(gap.text, lead=gap.lead, indent=0)
+
+
+def _judged(verdict: Verdict) -> tuple[str, str]:
+    """The headline, and how bad it is."""
+    if balance(verdict):
+        return "The books balance", "cure"
+    level = worst(verdict)
+    if level is None or faultless(verdict):
+        return "No fault found in what was seen", "info"
+    books = "As far as they were kept, the books" if verdict.trouble else "The books"
+    return f"{books} do not balance", level.value
 
 
 def _nothing(verdict: Verdict, terminal: Terminal) -> Iterator[Line]:
+    """Nobody can say that there was nothing to see where not all was watched."""
     subject = visible(verdict.subject)
+    if verdict.unseen or verdict.trouble:
+        said = f"no backward pass of {subject} was seen."
+        yield from terminal.prose(said, lead="No verdict:", indent=0, lead_style="info")
+        return
     said = f"{subject} never called backward()."
     yield from terminal.prose(said, lead="Nothing to audit:", indent=0)
 
@@ -52,7 +65,7 @@ def _score(verdict: Verdict) -> str:
     """`1 error, 2 warnings` where there are findings; how the deposits went where they are well."""
     found = Counter(map(severity, verdict.findings))
     score = ", ".join(counted(found[s], s.value) for s in WORST_FIRST if found[s])
-    if not balance(verdict):
+    if not faultless(verdict):
         return score
     return "; ".join(filter(None, (_deposits(verdict), score)))
 

@@ -14,6 +14,7 @@ from gradledger.report.sources import Sources
 from gradledger.report.terminal import Line, Piece, Terminal
 from gradledger.report.visible import visible
 from gradledger.rules import find
+from gradledger.rules.framework_cures import fix
 from gradledger.rules.ordering import ordered, severity
 
 
@@ -38,7 +39,7 @@ def _finding(
     yield _headline(finding, terminal)
     yield from _frame(finding, terminal, sources)
     yield from rows(finding, terminal, sources)
-    yield from _remark(terminal, "fix", rule.fix, style="cure")
+    yield from _remark(terminal, "fix", fix(finding), style="cure")
     yield from _remark(terminal, "explains", rule.symptom)
     if finding.certainty == "possible":
         yield from _remark(terminal, "possible", POSSIBLE)

@@ -60,7 +60,7 @@ EVENTS: dict[str, tuple[type[Event], ...]] = {
     "gl605_parameter_in_two_optimizers": (Step,),
     "gl606_none_gradient_used": (Read,),
     "gl701_loss_graph_kept": (Keep,),
-    "gl702_state_not_detached": (Backward,),
+    "gl702_state_not_detached": (Backward, Keep),
     "gl703_graph_retained_needlessly": (Backward, RunEnd),
     "gl801_step_without_sync": (Step,),
     "gl802_sync_inside_window": (Sync,),

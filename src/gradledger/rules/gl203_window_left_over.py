@@ -56,8 +56,18 @@ def _breach(
 ) -> Breach:
     """The finding stands at the backward; how the deposits ended is evidence."""
     detail = f"leaves {counted(total(left), 'deposit')} unspent when the data ends"
-    evidence = (Evidence("deposited", left[0].at), *also(what, event.at))
+    evidence = (Evidence("deposited", left[0].at), *_end(event, what))
     return Breach(left[0].at, detail, evidence, cells, sure)
+
+
+def _end(event: Event, what: str) -> tuple[Evidence, ...]:
+    """Where a run was when it ended says nothing of the data: it may have been in a validation."""
+    match event:
+        case RunEnd():
+            return (Evidence(what, None, "with the run"),)
+        case Gone():
+            return (Evidence(what, None, "when its parameters were deleted"),)
+    return also(what, event.at)
 
 
 RULE = Rule(

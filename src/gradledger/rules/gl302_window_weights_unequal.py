@@ -38,21 +38,23 @@ def broken(page: Page, step: Step) -> Iterator[Breach]:
 def _unequal_sizes(window: Accumulation) -> str:
     sizes = {h.deposit.weight.items for h in window.holdings}
     known = sorted(size for size in sizes if size is not None)
-    if len(known) < 2 or len(window.divisors) > 1:
+    if len(known) < 2 or len(window.divisors) > 1 or len(_factors(window)) > 1:
         return ""
     return f"{known[0]} to {known[-1]}" if len(known) > 2 else f"{known[0]} and {known[1]}"
+
+
+def _factors(window: Accumulation) -> set[float]:
+    return {h.deposit.weight.factor for h in window.holdings}
 
 
 def _too_short(page: Page, optimizer: str, window: Accumulation) -> bool | None:
     """Fewer micro-batches than the divisor, although a window of that size came before."""
     account = page.account(optimizer)
-    if account is None or len(window.divisors) > 1:  # where each has a weight of its own
+    if account is None:
         return False
-    was_full = page.counting.at_least(account.window, window.divisor)
-    is_full = page.counting.at_least(window.batches(page.counting), window.divisor)
-    if was_full is False or is_full is True:
-        return False
-    return True if was_full and is_full is False else None
+    if account.divisor is not None and account.divisor != window.divisor:
+        return False  # by its own size, and by what else a loss is multiplied with: `0.5 * mse`
+    return window.cut_short(account.window, page.counting)
 
 
 RULE = Rule(

@@ -27,7 +27,7 @@ RULE = Rule(
     name="accumulation-normalized-twice",
     severity=Severity.ERROR,
     law=Law.WEIGHED,
-    seen_by=SeenBy.CHECK,
+    seen_by=SeenBy.BOTH,
     says="the loss is divided by the window here, and the framework divides it once more",
     explains=(
         "Accelerate inside `accumulate()`, Lightning, DeepSpeed and the HF Trainer divide the "

@@ -30,10 +30,13 @@ def broken(page: Page, event: Step | Unscale) -> Iterator[Breach]:
 
 
 def _unscaled_together(page: Page, unscale: Unscale) -> Iterator[Breach]:
-    """What was never scaled is divided by the scale with the rest, and all but vanishes."""
+    """What is not scaled, or not any more, is divided by the scale with the rest, and all but
+    vanishes."""
+    if any(name == unscale.optimizer for name, _ in page.scaler(unscale.scaler).unscaled):
+        return  # torch refuses that (GL405)
     for names, cell in page.owned_by(unscale.optimizer):
-        fresh = _untouched(cell)
-        if any(h.scaled for h in fresh) and any(h.deposit.scaler is None for h in fresh):
+        fresh = [h for h in _untouched(cell) if not h.skipped]
+        if any(h.scaled for h in fresh) and not all(h.scaled for h in fresh):
             detail = "is unscaled together with gradients of another scale"
             yield Breach(_breaker(fresh), detail, deposited(fresh), names)
 

@@ -15,7 +15,8 @@ def broken(page: Page, clip: Clip) -> Iterator[Breach]:
     if not clip.changes:
         return
     for names, cell in page.among(clip.cells):
-        clipped = {h.at for h in cell.fresh if h.clipped}
+        # What an exception broke off was a window of its own (GL902).
+        clipped = {h.at for h in cell.fresh if h.clipped and not h.interrupted_at}
         again = [h for h in cell.fresh if not h.clipped and h.at in clipped]
         # What nobody owns nobody spends or clears either: it is in no window.
         if again and cell.owners:

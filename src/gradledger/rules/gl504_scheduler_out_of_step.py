@@ -19,6 +19,8 @@ def broken(page: Page, schedule: Schedule) -> Iterator[Breach]:
     waiting = [h for _, cell in page.owned_by(schedule.optimizer) for h in cell.fresh]
     if account.held_back and (ahead or not account.stepped):
         yield Breach(schedule.at, "moves although the scaler skipped the step")
+    elif schedule.moves > 1:
+        yield Breach(schedule.at, f"moves {schedule.moves} times for each step")
     elif ahead and waiting:
         detail = f"moves again although {schedule.optimizer} has not stepped since"
         yield Breach(schedule.at, detail, deposited(waiting[:1]))
@@ -34,8 +36,9 @@ RULE = Rule(
     explains=(
         "A scheduler that counts updates has to move once per update. It gets ahead when it is "
         "stepped for each micro-batch of an accumulation window, or after a step that the "
-        "GradScaler skipped for an overflow. A scheduler that moves once per epoch breaks "
-        "nothing."
+        "GradScaler skipped for an overflow; and under Accelerate, whose prepared schedulers move "
+        "num_processes times for each step, unless the schedule was made for that. A scheduler "
+        "that moves once per epoch breaks nothing."
     ),
     why=(
         "The schedule runs out N times too early: a cosine is at its end after a fraction of "

@@ -13,7 +13,7 @@ from gradledger.rules.rule import Rule, SeenBy, Severity
 def broken(page: Page, step: Step) -> Iterator[Breach]:
     """A cell has two owners that step in turn (Law 6)."""
     account = page.account(step.optimizer)
-    if account is None or not account.stepped:
+    if account is None or not account.stepped or step.left_to_others:
         return
     for names, cell in page.owned_by(step.optimizer):
         rivals = cell.owners & account.others_since

@@ -5,17 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradledger.ledger import Breach, Law, Page
-from gradledger.ledger.events import Backward
-from gradledger.rules.evidence import also
+from gradledger.ledger.events import Backward, Keep
+from gradledger.rules.evidence import also, counted
 from gradledger.rules.rule import Rule, SeenBy, Severity
 
 
-def broken(page: Page, backward: Backward) -> Iterator[Breach]:
+def broken(page: Page, event: Backward | Keep) -> Iterator[Breach]:
     """A backward walks once more through the graph of a state that was walked before (Law 7)."""
+    if isinstance(event, Keep):
+        if event.what == "state" and event.graphs:
+            graphs = f"carries the graphs of {counted(event.graphs, 'iteration')}"
+            evidence = also("out of memory", event.died_at)
+            yield Breach(event.at, _by(event.holder, graphs), evidence, last_word=True)
+        return
+    if event.continues:  # the same walk, told in pieces
+        return
     for kept in page.kept:
-        if kept.what == "state" and kept.walked and kept.at in backward.walks:
-            detail = "carries a graph that an earlier backward has already walked"
-            yield Breach(kept.at, detail, also("walked again", backward.at), backward.cells)
+        if kept.what == "state" and kept.walked and kept.at in event.walks:
+            detail = _by(kept.holder, "carries a graph that an earlier backward has already walked")
+            yield Breach(kept.at, detail, also("walked again", event.at), event.cells)
+
+
+def _by(holder: str, does: str) -> str:
+    return f"`{holder}` {does}" if holder else does
 
 
 RULE = Rule(

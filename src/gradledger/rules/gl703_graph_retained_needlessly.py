@@ -15,7 +15,7 @@ def broken(page: Page, event: Backward | RunEnd) -> Iterator[Breach]:
     # In a loop over losses, one line keeps the graph for the next loss; only the last is too many.
     needless = page.retained - page.rewalked
     match event:
-        case Backward() if event.at in needless and event.at not in event.walks:
+        case Backward(continues=False) if event.at in needless and event.at not in event.walks:
             yield Breach(event.at, detail, cells=event.cells)
         case RunEnd(crashed=False):
             for at in sorted(needless, key=lambda place: place.sort_key):

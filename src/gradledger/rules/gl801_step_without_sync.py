@@ -11,12 +11,18 @@ from gradledger.rules.rule import Rule, SeenBy, Severity
 
 
 def broken(page: Page, step: Step) -> Iterator[Breach]:
-    """The latest fresh deposit of a cell is still this rank's own (Law 8)."""
+    """The latest fresh deposit of a cell is still this rank's own (Law 8).
+
+    FSDP2 keeps such deposits out of the step's reach: it spends nothing.
+    """
     for names, cell in page.spent_by(step):
         local = [h for h in cell.fresh if h.local]
         if local:
             detail = "spends gradients that only this rank has"
             yield Breach(step.at, detail, deposited(local), names)
+    for names, cell in page.among(step.unreduced):
+        detail = "finds no gradient: each rank keeps its own, and none has been reduced"
+        yield Breach(step.at, detail, deposited(cell.fresh), names)
 
 
 RULE = Rule(
@@ -30,13 +36,18 @@ RULE = Rule(
         "Under `no_sync()` each rank keeps its gradients to itself. The last micro-batch of a "
         "window has to run its forward and backward outside of it, so that all ranks average "
         "the whole window before they step. What counts is where the forward pass stood: "
-        "DistributedDataParallel decides there whether its backward averages."
+        "DistributedDataParallel decides there whether its backward averages. Under "
+        "`set_requires_gradient_sync(False)`, FSDP2 keeps gradients out of `.grad`: the step "
+        "finds none, and they come into a later window."
     ),
     why=(
         "Every rank moves its replica by its own gradient. The replicas drift apart, and what "
-        "is saved at the end is one of them."
+        "is saved at the end is one of them. Under FSDP2 nothing moves at all."
     ),
-    fix=("run the forward and backward of the window's last micro-batch outside no_sync()"),
+    fix=(
+        "run the window's last forward and backward outside no_sync(), or after "
+        "set_requires_gradient_sync(True)"
+    ),
     symptom=(
         "the loss differs more and more between ranks; evaluation depends on which rank does it"
     ),

@@ -29,13 +29,18 @@ RULE = Rule(
     explains=(
         "DistributedDataParallel averages in every backward unless its forward and backward run "
         "under `no_sync()`. In an accumulation window only the last micro-batch needs to. A "
-        "`no_sync()` round the backward alone has no effect."
+        "`no_sync()` round the backward alone has no effect. FSDP2 reduces in every backward "
+        "unless it is told `set_requires_gradient_sync(False)`; it then keeps whole gradients in "
+        "memory until the last one."
     ),
     why=(
         "The update is the same. Communication costs N times as much, which on slow links is "
         "most of the time."
     ),
-    fix="run all micro-batches but the last under model.no_sync(), forward and backward",
+    fix=(
+        "run all but the last micro-batch, forward and backward, under model.no_sync() or "
+        "set_requires_gradient_sync(False)"
+    ),
     symptom="accumulation does not make training on many ranks any faster",
     broken=broken,
 )

@@ -9,6 +9,7 @@ from gradledger.ledger.events import Compare
 from gradledger.ledger.findings import Evidence, Finding, one_per_fault
 from gradledger.ledger.page import Page
 from gradledger.ledger.places import Place
+from gradledger.ledger.unseen import summed
 from gradledger.ledger.values import replace
 from gradledger.ledger.verdict import Verdict
 from gradledger.rules.catalogue import YIELDS_TO, judge
@@ -48,9 +49,12 @@ def merged(
     troubles += [f"rank {', '.join(those)} {end}" for end, those in ends.items()]
     if lost:
         troubles.append(f"nothing was heard from rank {', '.join(map(str, lost))}")
-    trouble = "; ".join(troubles)
     return own.verdict._replace(
-        findings=one_per_fault(findings, YIELDS_TO), sources=sources, ranks=world, trouble=trouble
+        findings=one_per_fault(findings, YIELDS_TO),
+        sources=sources,
+        ranks=world,
+        trouble="; ".join(troubles),
+        unseen=summed(entry for _, t in sorted(all_ranks.items()) for entry in t.verdict.unseen),
     )
 
 

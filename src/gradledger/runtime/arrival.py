@@ -1,72 +1,147 @@
 """Calls back when a module has just been imported, before its importer goes on.
 
 So a script can still set what torch reads when it is loaded, such as OMP_NUM_THREADS.
+
+It replaces the one method that runs a module's code, in the class that all of Python's file loaders
+inherit from. So it does not matter which finder finds the module, how often somebody asks for its
+spec, or whether that is kept and loaded later, by a `LazyLoader` say. Where a module comes in by a
+loader with code of its own, the next module that is loaded shows it.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
-from types import ModuleType
+from collections.abc import Callable
+from importlib.machinery import SourceFileLoader
+from types import FrameType, FunctionType, ModuleType
+from typing import Any
 
 
-def when_imported(name: str, arrived: Callable[[], None]) -> None:
-    """Calls `arrived` once: now, if the module is loaded, or as soon as it is."""
-    if name in sys.modules:
+def when_imported(
+    name: str, arrived: Callable[[], None], *, late: Callable[[], None] | None = None
+) -> None:
+    """Calls `arrived` once: now, if the module is loaded, or as soon as it is.
+
+    Where that is noticed only when others could have used the module, `late` is called instead.
+    """
+    if is_loaded(name):
         arrived()
     else:
-        sys.meta_path.insert(0, _Lookout(name, arrived))
+        _expected.append(_Expected(name, arrived, late or arrived))
+        _stand()
 
 
-class _Lookout(MetaPathFinder):
-    """Finds nothing itself, but sees one module come in."""
+class _Expected:
+    """A module that somebody waits for."""
 
-    def __init__(self, name: str, arrived: Callable[[], None]) -> None:
-        self._name = name
-        self._arrived = arrived
+    def __init__(self, name: str, arrived: Callable[[], None], late: Callable[[], None]) -> None:
+        self.name = name
+        self.arrived = arrived
+        self.late = late
 
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if fullname != self._name:
-            return None
-        sys.meta_path.remove(self)
-        spec = self._found_by_others(path, target)
-        if spec is None or spec.loader is None:
-            sys.meta_path.insert(0, self)
-        else:
-            self._follow(spec)
-        return spec
 
-    def _found_by_others(
-        self, path: Sequence[str] | None, target: ModuleType | None
-    ) -> ModuleSpec | None:
-        for finder in list(sys.meta_path):
-            find = getattr(finder, "find_spec", None)
-            if find and (spec := find(self._name, path, target)):
-                found: ModuleSpec = spec
-                return found
-        return None
+_expected: list[_Expected] = []
+"""In the order in which they were asked for. Nothing is exchanged while there are none."""
 
-    def _follow(self, spec: ModuleSpec) -> None:
-        """Only this one loading is followed: the loader is itself again before it begins."""
-        loader = spec.loader
-        assert loader is not None
 
-        before = vars(loader).get("exec_module")  # somebody else's wrapper, perhaps
+_HOME = next(kind for kind in SourceFileLoader.__mro__ if "exec_module" in vars(kind))
+"""The class whose method runs the code of all modules that are files."""
 
-        def exec_module(module: ModuleType) -> None:
-            if before is None:
-                del loader.exec_module
-            else:
-                loader.exec_module = before  # type: ignore[method-assign]
-            try:
-                loader.exec_module(module)
-            except BaseException:
-                sys.meta_path.insert(0, self)  # the script may catch that, and try again
-                raise
-            self._arrived()
 
-        loader.exec_module = exec_module  # type: ignore[method-assign]
+class _Lookout:
+    """Stands in for that method, and gives the method itself for all other modules.
+
+    So nothing is in between while other modules are loaded, in tracebacks either.
+    """
+
+    def __init__(self, real: FunctionType) -> None:
+        self.real = real
+        self.unbound = _hidden_as(real, _followed(real))
+
+    def __get__(self, loader: object, kind: type | None = None) -> Any:
+        if loader is None:
+            return self.unbound
+        if _expected:
+            _look_for_late_ones()
+            named = object.__getattribute__(loader, "__dict__").get("name")
+            if type(named) is not str or any(one.name == named for one in _expected):
+                return self.unbound.__get__(loader)
+        return self.real.__get__(loader)
+
+
+def _stand() -> None:
+    there = vars(_HOME)["exec_module"]
+    if type(there) is not _Lookout:
+        _HOME.exec_module = _Lookout(there)  # type: ignore[attr-defined]
+
+
+def _leave() -> None:
+    """Nobody waits any more. What others have put there meanwhile is theirs."""
+    there = vars(_HOME)["exec_module"]
+    if type(there) is _Lookout:
+        _HOME.exec_module = there.real  # type: ignore[attr-defined]
+
+
+def _followed(real: FunctionType) -> Any:
+    def exec_module(self: Any, module: ModuleType) -> None:
+        real(self, module)
+        _has_run(module)
+
+    exec_module.__doc__ = real.__doc__
+    return exec_module
+
+
+def _hidden_as(real: FunctionType, function: FunctionType) -> FunctionType:
+    """The function, whose frames Python leaves out of tracebacks as it does with importlib's."""
+    function.__code__ = function.__code__.replace(co_filename=real.__code__.co_filename)
+    return function
+
+
+def _has_run(module: ModuleType) -> None:
+    name = object.__getattribute__(module, "__dict__").get("__name__")
+    for one in [one for one in _expected if one.name == name]:
+        if name in sys.modules:
+            _tell(one, one.arrived)
+
+
+def _look_for_late_ones() -> None:
+    for one in [one for one in _expected if is_loaded(one.name)]:
+        _tell(one, one.late)
+
+
+def _tell(one: _Expected, hear: Callable[[], None]) -> None:
+    try:
+        _expected.remove(one)
+    except ValueError:  # another thread was quicker
+        return
+    if not _expected:
+        _leave()
+    hear()
+
+
+def is_loaded(name: str) -> bool:
+    """Whether its code has run to the end, as far as that can be told without touching it."""
+    module = sys.modules.get(name)
+    if module is None or _is_lazy(type(module)):
+        return False
+    names = object.__getattribute__(module, "__dict__")
+    if "__builtins__" not in names or getattr(names.get("__spec__"), "_initializing", False):
+        return False  # Python puts that there when it begins to run its code
+    return not any(_is_running(names, frame) for frame in sys._current_frames().values())
+
+
+def _is_lazy(kind: type) -> bool:
+    """Whether a module of this class may load itself when anything is asked of it."""
+    return (
+        not issubclass(kind, ModuleType)
+        or kind.__getattribute__ is not ModuleType.__getattribute__
+        or hasattr(kind, "__getattr__")
+    )
+
+
+def _is_running(names: dict[str, Any], frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_globals is names and frame.f_code.co_name == "<module>":
+            return True
+        frame = frame.f_back
+    return False

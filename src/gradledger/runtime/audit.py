@@ -17,18 +17,21 @@ from gradledger.ledger.findings import Finding
 from gradledger.ledger.naming import spelled
 from gradledger.ledger.outcomes import Tally
 from gradledger.ledger.places import Place
+from gradledger.ledger.unseen import Unseen
 from gradledger.ledger.verdict import Verdict
 from gradledger.recording import Recorder
 from gradledger.rules import YIELDS_TO, Severity, find, judge
+from gradledger.rules.framework_cures import cured, fix
 from gradledger.rules.ordering import ordered
 from gradledger.rules.ranks import Fingerprints
+from gradledger.runtime.accelerate import Accelerate
 from gradledger.runtime.backwards import Backwards
 from gradledger.runtime.by_hand import ByHand
 from gradledger.runtime.clears import Clears
 from gradledger.runtime.clips import Clips
 from gradledger.runtime.compiling import Compiling
+from gradledger.runtime.device_checks import DeviceChecks
 from gradledger.runtime.faults import Faults
-from gradledger.runtime.frameworks import Accelerate
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.kept import Kept
 from gradledger.runtime.limits import Limits
@@ -46,7 +49,9 @@ from gradledger.runtime.scalers import Scalers
 from gradledger.runtime.schedulers import Schedulers
 from gradledger.runtime.scribe import Scribe, this_run
 from gradledger.runtime.steppers import Steppers
+from gradledger.runtime.swaps import Swaps
 from gradledger.runtime.unfailing import in_words
+from gradledger.runtime.zero import Zero
 
 RaiseOn = Literal["error", "warning"]
 
@@ -62,6 +67,7 @@ class Audit:
         sample: int | None = None,
         main: str | os.PathLike[str] | None = None,
         subject: str = "",
+        rank: tuple[int, int] | None = None,
     ) -> None:
         if raise_on not in (None, "error", "warning"):
             raise OptionError(f"raise_on must be 'error' or 'warning', got {raise_on!r}")
@@ -73,6 +79,8 @@ class Audit:
             "warning": frozenset({Severity.ERROR, Severity.WARNING}),
         }[raise_on]
         self._record = record
+        self._rank = rank
+        """Its number and of how many, where the environment does not tell."""
         self._sample = sample
         self._main = None if main is None else os.fspath(main)
         self._subject = subject
@@ -80,6 +88,7 @@ class Audit:
         self.journal = Journal(self._book, Places(self._main))
         self._patches = Patches()
         self._replicas = Replicas(self.journal)
+        self._backwards: Backwards | None = None
         self._optimizers: Optimizers | None = None
         self._recorder: Recorder | None = None
         self.measured: list[Callable[[Measured], None]] = []
@@ -92,10 +101,10 @@ class Audit:
 
     def __enter__(self) -> Audit:
         if self._started:
-            raise OptionError("an audit is entered once. Make another one with audit().")
+            raise OptionError("an audit can be entered only once. Call audit() again for another.")
         self._started = monotonic()
         if self._record is not None:
-            self._recorder = Recorder(self._record, run=this_run(self._main))
+            self._recorder = Recorder(self._record, run=this_run(self._main, self._rank))
             self._scribe = Scribe(self._recorder, self.journal, self._subject)
             self.measured.append(self._scribe.measured)
         try:
@@ -105,16 +114,18 @@ class Audit:
             raise
         if self._raises:  # when all others have heard
             self.journal.heard.append(self._raise)
+            self.journal.told_late.append(self._raise)
         return self
 
     def _watch(self, patches: Patches) -> None:
         journal = self.journal
         kept, precision = Kept(journal), Precision(journal)
-        backwards = Backwards(journal, kept, self._replicas)
+        self._backwards = backwards = Backwards(journal, kept, self._replicas)
         self._optimizers = optimizers = Optimizers(journal, backwards, precision)
         loaders, scalers = Loaders(journal, backwards), Scalers(journal, optimizers)
+        schedulers = Schedulers(journal, optimizers)
         clips = Clips(journal, Limits(journal, scalers))
-        measuring = None
+        checks, measuring = DeviceChecks(journal, optimizers), None
         if self.measured:
             measuring = self._measuring = Measuring(journal, optimizers, scalers, self.measured)
             clips.begins.append(measuring.clips)
@@ -128,18 +139,21 @@ class Audit:
             backwards,
             optimizers,
             precision,
-            Clears(journal, backwards, optimizers),
+            checks,
+            Clears(journal, backwards, optimizers, checks),
             scalers,
-            Schedulers(journal, optimizers),
+            schedulers,
             clips,
             loaders,
             Modules(journal),
             self._replicas,
             ByHand(journal, backwards),
             Faults(journal, backwards),
-            Accelerate(journal, backwards, loaders),
+            Accelerate(journal, backwards, loaders, schedulers),
             Steppers(journal, optimizers, measuring),
             Compiling(journal),
+            Swaps(journal),
+            Zero(journal, optimizers),
         ):
             watcher.watch(patches)
 
@@ -155,6 +169,8 @@ class Audit:
                 self._close(error)
         finally:
             self.journal.asleep = self.journal.closed = True
+            for let_go in self.journal.let_go:
+                let_go()
             self._ended = monotonic()
             if self._measuring is not None:
                 self._measuring.finish()
@@ -173,8 +189,11 @@ class Audit:
             at = journal.places.in_traceback(error.__traceback__) or at
             self._explain(error, at)
         raises, self._raises = self._raises, frozenset()
+        journal.later.finish()
         waited = {(finding.rule, finding.at) for finding in journal.waiting}
         self._replicas.end()
+        if self._backwards is not None:
+            self._backwards.end(error if crashed else None, at)
         journal.post(RunEnd(at, crashed=crashed))
         if error is None:
             self._raise_late(raises, waited)
@@ -210,6 +229,11 @@ class Audit:
             if (finding.rule, finding.at) in waited and find(finding.rule).severity in raises:
                 raise LawBroken(_message(finding), finding)
 
+    def abandon(self) -> None:
+        """Undo all that was patched, and say nothing: in a fork, the books are the parent's."""
+        self.journal.asleep = self.journal.closed = True
+        self._patches.close()
+
     def stays_open_at_exit(self) -> None:
         """Whoever entered it will leave it, after the program's own exit functions."""
         if self._recorder is not None:
@@ -225,18 +249,23 @@ class Audit:
         return tuple(ordered(map(self._spelled, told)))
 
     def _spelled(self, finding: Finding) -> Finding:
-        """With the program's own names for its optimizers."""
-        return spelled(finding, self._optimizers.spelled if self._optimizers is not None else {})
+        """With the program's own names for its optimizers, and a cure that can be done there."""
+        return cured(spelled(finding, self.names), self.journal.frameworks)
 
     @property
     def names(self) -> dict[str, str]:
-        """What the program calls its optimizers, as far as they have stepped."""
+        """What the program calls its optimizers, scalers and schedulers, as far as it used them."""
         return self._optimizers.spelled if self._optimizers is not None else {}
 
     @property
     def tally(self) -> Tally:
         """What was deposited, spent, lost and wasted."""
         return self._book.tally
+
+    @property
+    def unseen(self) -> tuple[Unseen, ...]:
+        """What happened and could not be seen, and why; no finding is no proof as to these."""
+        return self.journal.unseen
 
     @property
     def fingerprints(self) -> Fingerprints:
@@ -252,7 +281,7 @@ class Audit:
         """All that there is to say."""
         journal = self.journal
         with journal.entering:  # another thread may be at work
-            paths = {place.path for finding in self.findings for place in finding.places}
+            paths = {p.path for f in self.findings for at in f.places for p in at.way}
             paths |= {at.path for at, _, _ in self.fingerprints}
             return Verdict(
                 subject,
@@ -263,6 +292,7 @@ class Audit:
                 {path: journal.places.source(path).text for path in paths},
                 (self._ended or monotonic()) - self._started,
                 trouble=in_words(journal.failure),
+                unseen=journal.unseen,
             )
 
 
@@ -274,15 +304,17 @@ def audit(
 ) -> Audit:
     """Keeps the books on all that torch does inside: `with gradledger.audit() as book:`.
 
-    `book.findings` has what broke a law. With `raise_on="error"` (or `"warning"`), the line that
-    breaks one raises `LawBroken` there and then. `record` writes the run to a file. `sample=N`
-    audits the first steps, and every Nth after that.
+    `book.findings` has what broke a law, `book.unseen` what could not be judged. With
+    `raise_on="error"` (or `"warning"`), the line that breaks one raises `LawBroken` there and then.
+    `record` writes the run to a file. `sample=N` audits the first steps, and every Nth after that.
     """
     return Audit(raise_on=raise_on, record=record, sample=sample)
 
 
 def _message(finding: Finding) -> str:
     rule = find(finding.rule)
-    seen = [f"{e.what} {e.at or e.note}" for e in finding.evidence]
+    seen = [f"{e.what} {e.at or e.note}" for e in finding.told]
     told = "; ".join([finding.detail, *seen])
-    return f"{finding.at}: {rule.code} {rule.name}: {rule.says} ({told}). To mend it, {rule.fix}."
+    return (
+        f"{finding.at}: {rule.code} {rule.name}: {rule.says} ({told}). To mend it, {fix(finding)}."
+    )

@@ -24,8 +24,11 @@ from gradledger.ledger.events import (
 )
 from gradledger.ledger.places import Place
 from gradledger.runtime import weights
-from gradledger.runtime.cells import Slots, State
+from gradledger.runtime.batches import Batches
+from gradledger.runtime.cells import WAITS, Slots, State
 from gradledger.runtime.finiteness import all_finite, finite
+from gradledger.runtime.frameworks import Frameworks
+from gradledger.runtime.fully_sharded import FullySharded
 from gradledger.runtime.graphs import leaves, nodes, tensors
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.kept import Kept
@@ -34,9 +37,20 @@ from gradledger.runtime.patches import Function, Patches
 from gradledger.runtime.replicas import Replicas
 from gradledger.runtime.sites import CLOSELY, LONG, Site
 from gradledger.runtime.unfailing import survive, unfailing
+from gradledger.runtime.unweighed import (
+    FIRST,
+    HOOKED,
+    NO_BATCHES,
+    SEVERAL,
+    TAKEN_OVER,
+    UNCLEAR,
+    Unweighed,
+)
 from gradledger.runtime.walks import NO_SLOTS, UNWATCHED, Walking, Walks
 from gradledger.runtime.weights import Loss
 
+UNREAD = Loss(UNKNOWN_WEIGHT)
+SEVERAL_LOSSES = Loss(UNKNOWN_WEIGHT, why=SEVERAL)
 _GIVEN = (Tensor, list, tuple)
 _OF_TENSORS = Tensor.backward.__code__
 
@@ -100,6 +114,10 @@ class Backwards:
         self._differentiated = False
         """Gradients were taken that went into no cell."""
         self.walks = Walks(journal.cells)
+        self._frameworks = Frameworks(journal)
+        self.shards = FullySharded(journal)
+        self.batches = Batches(journal, lambda: self.training[1])
+        self.unweighed = Unweighed(journal)
 
     def watch(self, patches: Patches) -> None:
         """Audit every backward pass until the patches are closed."""
@@ -107,6 +125,9 @@ class Backwards:
         patches.everywhere(torch.autograd, wrappers)
         self.journal.buried.append(self.cleared)
         self.journal.buried.append(self.walks.forget)
+        self.journal.let_go.append(self._forget_data)
+        self.walks.owners = self.shards.owners
+        self.shards.watch(patches)
 
     def _around(self, real: Function) -> Function:
         journal, running, get_ident = self.journal, self.walks.running, threading.get_ident
@@ -214,7 +235,9 @@ class Backwards:
         # Nobody calls it where it is all that a thread does.
         journal, kept = self.journal, self.kept
         caller = (frame.f_back or frame) if frame.f_code is _OF_TENSORS else frame
-        at = journal.arrive_at(caller)
+        at, made = journal.arrive_at(caller), None
+        if self._frameworks.there:
+            at, made = self._frameworks.making(at, caller)
         site = self._sites.get(id(at))
         if site is None:
             site = self._sites[id(at)] = Site(at)
@@ -222,13 +245,21 @@ class Backwards:
         self.passes += 1
         roots = [tensors_] if isinstance(tensors_, Tensor) else list(tensors(tensors_))
         if len(args) == 3 and "retain_graph" not in kwargs:  # as `Tensor.backward` calls it
-            _, retain, create = args
+            given, retain, create = args
             if retain is None:
                 retain = create
         else:
-            retain, create = _keeps(args, kwargs)
+            given, retain, create = _given(args, kwargs)
         weighs = site.weighs or self.weighs_all or self.framework is not None
-        loss = self._weigh(roots) if weighs and len(roots) == 1 else site.unread
+        if len(roots) != 1:
+            loss = SEVERAL_LOSSES
+        else:
+            loss = self._weigh(roots, given) if weighs else UNREAD
+        if made is not None:
+            loss = self._frameworks.weighed(loss, made, at)
+            kept.keeper = made.step.keeper
+            if made.step.drawn_ahead:
+                site.batch, site.each_is_a_batch = journal.made(Batch, at, None), True
         this = Pass(site, roots, kwargs.get("inputs"), loss, bool(retain), bool(create))
         walks = self.walks
         if thread not in walks.threads:
@@ -240,9 +271,13 @@ class Backwards:
             self._walk(this, at, frame)
         if roots and (root := roots[0].grad_fn) is not None:
             if site.passes >= site.next_count:
-                kept.begin(site, root)
+                kept.begin(site, root, retain=this.retain)
             this.number = root._sequence_nr()
-        if site.batch is not None and site.goes_on:
+        kept.keeper = None
+        if self.told_of_data:
+            node = roots[0].grad_fn if roots else None
+            self.batches.begins(site, node, cut=self.without_data)
+        elif site.batch is not None and site.goes_on:
             journal.enter(site.batch)
         if walks.shared:
             walks.begin(thread, this)
@@ -252,6 +287,10 @@ class Backwards:
             journal.concerns(walks.reach(this) - walks.elsewhere(), at)
         if any(journal.cells.seen):
             self._tell_emptied(this)
+        if self.shards.present:
+            self.shards.begin()
+            if self.shards.taken:
+                self.shards.deposits |= walks.reach(this) & self.shards.taken
         return this
 
     def _tell_emptied(self, this: Pass) -> None:
@@ -263,14 +302,16 @@ class Backwards:
             names = frozenset(journal.cells.names[slot] for slot in emptied)
             journal.post(Clear(this.site.at, names))
 
-    def _weigh(self, roots: list[Tensor]) -> Loss:
-        loss = weights.read(roots[0])
+    def _weigh(self, roots: list[Tensor], given: object) -> Loss:
+        if isinstance(given, list | tuple) and len(given) == 1:
+            given = given[0]
+        loss = weights.read(roots[0], given)
         return loss if self.framework is None else self.framework(loss)
 
     def _walk(self, this: Pass, at: Place, frame: FrameType) -> None:
         """Look at the whole graph: the leaves that it ends in, and graphs from before."""
         graph = nodes(this.roots)
-        ends = leaves(this.roots, graph)
+        ends = self.shards.owners(leaves(this.roots, graph))
         self.journal.meet(ends, at)
         slot, owned = self.journal.cells.slot, self.journal.owned
         this.site.reaches_inputs = any(
@@ -280,7 +321,7 @@ class Backwards:
         this.walked = self.kept.walk(this.site, graph, retain=this.retain)
         if this.inputs is None:
             this.reach = self.walks.met(ends)
-        if not self.walks.shared:
+        if not self.walks.shared and not this.site.each_is_a_batch:
             self._compare(this.site, graph, frame)
         this.site.unweighed = this.site.hooked or this.site.unclear
 
@@ -323,6 +364,11 @@ class Backwards:
                 self._tell(running, ended=False)
                 running.partial = running.told = True
 
+    @property
+    def in_pass(self) -> bool:
+        """Whether this thread is inside a pass that is told."""
+        return isinstance(self.walks.running.get(threading.get_ident()), Pass)
+
     def _tell(self, this: Pass, *, ended: bool = True) -> None:
         journal, cells, site = self.journal, self.journal.cells, this.site
         unseen = NO_SLOTS
@@ -336,6 +382,9 @@ class Backwards:
             grads, now = cells.survey()
         slots, names = cells.changed(now)
         before, cells.seen = cells.seen, now
+        if sharded := self.shards.present:
+            slots = self.shards.deposited(slots)
+            names = cells.names_of(slots)
         if any(before):
             slots, names = self._only_deposits(slots, names, before, now, this)
         if unseen:
@@ -344,9 +393,16 @@ class Backwards:
         if this.told and not names:
             return
         self.latest = names
+        if not names and site.fills:
+            site.next_walk = site.passes + 1  # it may have filled leaves that nobody has met
+        site.fills = bool(names)
         deposited: Any = grads if len(slots) == len(grads) else [grads[slot] for slot in slots]
+        if sharded:  # all of one may lie on other ranks
+            deposited = [grad for grad in deposited if grad is not None]
         bad = NO_CELLS if all_finite(deposited) else self._non_finite(slots, grads)
         journal.enter(self._event(this, names, bad))
+        if sharded:
+            self.shards.after(site.at, slots, partial=this.partial)
         if site.accumulates:
             for hear in self.accumulated:
                 hear(this, slots)
@@ -357,11 +413,20 @@ class Backwards:
             journal.post(journal.made(Read, site.at, names))
 
     def _event(self, this: Pass, names: CellNames, bad: CellNames) -> Backward:
-        site, loss, local = this.site, this.loss, bool(self.replicas.pending)
+        site, loss = this.site, this.loss
+        local = bool(self.replicas.pending) or self.shards.exchanges
         scaler = loss.scaler and loss.scaler.get(self.journal.number)
         # Gradients with a graph of their own need this one, too: it is not kept needlessly.
         retain = this.retain and not this.create
-        weight = UNKNOWN_WEIGHT if site.unweighed or self.without_data else loss.weight
+        weight, why = loss.weight, loss.why
+        if site.unweighed:
+            weight, why = UNKNOWN_WEIGHT, HOOKED if site.hooked else UNCLEAR
+        elif self.without_data and site.draw is None:
+            weight, why = UNKNOWN_WEIGHT, NO_BATCHES
+        elif self.shards.taken and self.framework is None:
+            weight, why = UNKNOWN_WEIGHT, TAKEN_OVER
+        if site.accumulates and (why or site.began_late):
+            self.unweighed.why[site.at] = why or FIRST
         fields = (
             names, weight, scaler, bad, this.partial, local, retain, this.walked, this.told,
         )  # fmt: skip
@@ -379,7 +444,8 @@ class Backwards:
         cleared, deposits = [], []
         for slot in slots:
             old, new = before[slot], now[slot]
-            if old is not None and (new is None or (new[0] != old[0] and not this.create)):
+            moved = old is not None and new is not None and new[0] != old[0] != WAITS
+            if old is not None and (new is None or (moved and not this.create)):
                 cleared.append(slot)
                 self._bad.discard(slot)
             if new is not None:
@@ -414,6 +480,15 @@ class Backwards:
         passes, cells = walks.together
         return (self.passes, None) if cells is None else (passes, cells)
 
+    def _forget_data(self) -> None:
+        for site in self._sites.values():
+            site.origin = None
+
+    @unfailing
+    def end(self, error: BaseException | None, at: Place) -> None:
+        """The run has ended, perhaps of this."""
+        self.kept.end(list(self._sites.values()), error, at)
+
     def stepped(self, slots: Slots) -> None:
         """An optimizer of these has stepped: windows begin anew."""
         self.kept.windows += 1
@@ -421,8 +496,8 @@ class Backwards:
             self.walks.trains(threading.get_ident(), slots)
 
 
-def _keeps(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bool, bool]:
-    """Does the call keep its graph, and does it make one of the gradients?"""
+def _given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[object, bool, bool]:
+    """What the call begins with; whether it keeps its graph, and makes one of the gradients."""
     given = dict(zip(("grad_tensors", "retain_graph", "create_graph"), args, strict=False)) | kwargs
     retain, create = given.get("retain_graph"), bool(given.get("create_graph", False))
-    return create if retain is None else bool(retain), create
+    return given.get("grad_tensors"), create if retain is None else bool(retain), create

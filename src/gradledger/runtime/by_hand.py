@@ -14,10 +14,12 @@ from torch.overrides import get_default_nowrap_functions
 from gradledger.ledger.events import BY_HAND, Clear, Edit, Event, Read, Step
 from gradledger.ledger.places import Place
 from gradledger.runtime.backwards import Backwards
-from gradledger.runtime.cells import grad_of, look_at
+from gradledger.runtime.cells import grad_of, look_at, state_of
+from gradledger.runtime.devices import here
 from gradledger.runtime.journal import Journal
+from gradledger.runtime.objects import attributes
 from gradledger.runtime.patches import Patches
-from gradledger.runtime.samples import Sample, edit_between, sample
+from gradledger.runtime.samples import Sample, any_in, edit_between, sample
 from gradledger.runtime.touches import Known, Touch
 from gradledger.runtime.unfailing import unfailing
 from gradledger.runtime.walks import NO_SLOTS
@@ -170,7 +172,7 @@ class ByHand:
         if kind == "change":
             # A gradient may be zero without having been cleared: ask the source.
             text = self.journal.places.source(at.path).text_at(at.line)
-            cleared = before is not None and "zero" in text and not bool(value.detach().any())
+            cleared = before is not None and "zero" in text and not any_in(value)
             done = "zero" if cleared else "assign"
         if done != "same":
             self._note((done, at, factor), slot)
@@ -217,9 +219,10 @@ class ByHand:
             self._note(("clear", touch.at, None), slot)
         else:
             kind, factor = edit_between(touch.grad, sample(grad))
-            if kind == "same" and state != touch.state and touch.state and not bool(grad.any()):
+            unclear = kind == "same" or (kind == "change" and not here(grad))
+            if unclear and state != touch.state and touch.state and not any_in(grad):
                 text = self.journal.places.source(touch.at.path).text_at(touch.at.line)
-                kind = "zero" if "zero" in text else "same"
+                kind = "zero" if "zero" in text else kind
             if kind != "same":
                 self._note((kind, touch.at, factor), slot)
         cells.seen[slot] = state
@@ -269,7 +272,7 @@ class ByHand:
             if grad is None or id(grad) != known.number:
                 del self._known[slot]
                 continue
-            now = known.number, grad._version
+            now = state_of(grad)
             if seen is not None and seen != now:
                 cells.seen[slot] = now
                 changed[slot] = known.edit(grad, seen)
@@ -277,7 +280,10 @@ class ByHand:
         kinds = {kind for kind, _ in changed.values()} - {"same"}
         for slot, (kind, factor) in changed.items():
             # One may be zero by itself: others, that were changed with it, tell.
-            if kind == "zero" and len(kinds) > 1 and self._holds_fresh(slot):
+            # Nor can one be read that lies elsewhere: who has spent it clears it then.
+            leaf = cells.leaf(slot)
+            alone = len(kinds) == 1 and leaf is not None and here(leaf)
+            if kind == "zero" and not alone and self._holds_fresh(slot):
                 kind = "change"
             if kind != "same":
                 self._note((kind, at, factor), slot)
@@ -327,7 +333,7 @@ def users(places: Any) -> list[str]:
     """The files of the program that are loaded."""
     found = list(places.met)
     for module in list(sys.modules.values()):
-        path = getattr(module, "__file__", None)
-        if isinstance(path, str) and path.endswith(".py") and places.is_users_file(path):
+        path = attributes(module).get("__file__")
+        if type(path) is str and path.endswith(".py") and places.is_users_file(path):
             found.append(path)
     return list(dict.fromkeys(found))

@@ -11,17 +11,33 @@ from functools import partial
 from itertools import repeat
 from operator import is_not, ne
 from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from gradledger.ledger.events import NO_CELLS, CellNames, Traits
+from gradledger.runtime.dtensors import is_dtensor, local_part, version
+from gradledger.runtime.objects import (
+    attributes,
+    elements,
+    is_a,
+    items,
+    key_in_words,
+    parameters_in,
+)
 from gradledger.runtime.places import Places
+from gradledger.runtime.tensor_refs import TensorRef
 from gradledger.runtime.variables import variables
 
 State = tuple[int, int] | None
-"""Identity and version of a gradient; None where there is none. Holds nothing alive."""
+"""Identity and version of a gradient; None where there is none. Holds nothing alive.
+
+The version of a DTensor counts the changes of its local part, too.
+"""
+
+WAITS = 0
+"""Stands for the identity of what waits outside of `.grad` to be reduced, or moves about (FSDP)."""
 
 Slots = tuple[int, ...]
 """Positions of leaves in the list of all."""
@@ -43,7 +59,7 @@ class Cells:
 
     def __init__(self, places: Places) -> None:
         self._places = places
-        self._refs: list[weakref.ref[Tensor]] = []
+        self._refs: list[TensorRef] = []
         self._slots: dict[int, int] = {}
         self._free: list[int] = []
         self.names: list[str] = []
@@ -53,6 +69,10 @@ class Cells:
         """Slots whose leaf has died since somebody asked."""
         self.elsewhere: Callable[[], frozenset[int]] = frozenset
         """The slots that passes of other threads may be writing to just now."""
+        self.parts: set[int] = set()
+        """The slots of DTensors, and of what else is spread over ranks."""
+        self.part: Callable[[int, Tensor | None], tuple[Tensor | None, State]] = whole_of
+        """Of such a slot and its `.grad`: what there is of it on this rank, and how it looks."""
         self._like: Counter[str] = Counter()
         self._taken: set[str] = set()
         self._sets: dict[tuple[bool, ...], tuple[Slots, CellNames]] = {}
@@ -94,7 +114,7 @@ class Cells:
                 self._like[kind] += 1
                 wanted = f"{kind}-{self._like[kind]}"
         slot = self._free.pop() if self._free else len(self._refs)
-        ref = weakref.ref(leaf, partial(self._mourn, slot))
+        ref = TensorRef(leaf, partial(self._mourn, slot))
         state = look_at(leaf)
         if slot == len(self._refs):
             self._refs.append(ref)
@@ -103,12 +123,20 @@ class Cells:
         else:
             self._refs[slot], self.names[slot], self.seen[slot] = ref, wanted, state
         self._slots[id(leaf)] = slot
+        if is_dtensor(leaf):
+            self.parts.add(slot)
         self._taken.add(wanted)
         self._sets.clear()
         self._named.clear()
         self._groups.clear()
         self._all = None
         return slot
+
+    def let_go(self) -> None:
+        """Refer to no leaf any more; names and states stay."""
+        self._refs = [_gone()] * len(self._refs)
+        self._slots.clear()
+        self._groups.clear()
 
     def _mourn(self, slot: int, _: object) -> None:
         self._groups.clear()
@@ -128,6 +156,7 @@ class Cells:
         self._taken -= buried
         self._like.clear()
         dead = set(slots)
+        self.parts -= dead
         self._slots = {known: slot for known, slot in self._slots.items() if slot not in dead}
         return slots, buried
 
@@ -138,7 +167,7 @@ class Cells:
         for space in spaces:
             for variable, value in list(space.items()):
                 for prefix, module in modules_of(variable, value):
-                    for name, parameter in module.named_parameters():
+                    for name, parameter in parameters_in(module):
                         if id(parameter) in wanted:
                             found.setdefault(id(parameter), f"{prefix}.{name}")
         # Modules first: the `p` of a loop over parameters says nothing.
@@ -203,7 +232,10 @@ class Cells:
             grads = list(map(grad_of, map(_referent, self._refs)))
         except TypeError:  # one of them has died
             grads = [None if (leaf := ref()) is None else grad_of(leaf) for ref in self._refs]
-        return grads, states_of(grads)
+        states = states_of(grads)
+        for slot in self.parts:
+            grads[slot], states[slot] = self.part(slot, grads[slot])
+        return grads, states
 
     def survey_but(
         self, busy: frozenset[int], only: Iterable[int] | None = None
@@ -215,6 +247,8 @@ class Cells:
             leaf = None if slot in busy else self._refs[slot]()
             if leaf is not None:
                 grads[slot], now[slot] = grad_of(leaf), look_at(leaf)
+                if slot in self.parts:
+                    grads[slot], now[slot] = self.part(slot, grads[slot])
         return grads, now
 
     def emptied(self, only: Iterable[int] | None) -> Slots:
@@ -223,7 +257,9 @@ class Cells:
         found = tuple(
             slot
             for slot in (range(len(seen)) if only is None else only)
-            if seen[slot] is not None and ((leaf := refs[slot]()) is None or grad_of(leaf) is None)
+            if seen[slot] is not None
+            and ((leaf := refs[slot]()) is None or grad_of(leaf) is None)
+            and not (slot in self.parts and self.part(slot, None)[1] is not None)
         )
         for slot in found:
             seen[slot] = None
@@ -231,7 +267,10 @@ class Cells:
 
     def see(self, leaves: list[Tensor], slots: Slots) -> None:
         """Look at the gradients of these leaves, which are in these slots."""
-        states = states_of(list(map(grad_of, leaves)))
+        if self.parts and not self.parts.isdisjoint(slots):
+            states = self.states(slots)
+        else:
+            states = states_of(list(map(grad_of, leaves)))
         if self._all is not None and slots == self._all[0]:
             self.seen = states
         else:
@@ -240,17 +279,18 @@ class Cells:
 
     def states(self, slots: Slots) -> list[State]:
         """What the gradients in these slots look like now."""
-        refs = self._refs
+        refs, parts = self._refs, self.parts
+        grads = [None if (leaf := refs[slot]()) is None else grad_of(leaf) for slot in slots]
         return [
-            None
-            if (leaf := refs[slot]()) is None or (grad := grad_of(leaf)) is None
-            else (id(grad), grad._version)
-            for slot in slots
+            self.part(slot, grad)[1] if slot in parts else state_of(grad)
+            for slot, grad in zip(slots, grads, strict=True)
         ]
 
     def empty(self, slots: Slots) -> bool:
         """Is there no gradient in any of these slots?"""
         refs = self._refs
+        if self.parts and not self.parts.isdisjoint(slots):
+            return not any(self.states(slots))
         there = refs if len(slots) == len(refs) else map(refs.__getitem__, slots)
         try:
             return not any(map(is_not, map(grad_of, map(_referent, there)), repeat(None)))
@@ -274,6 +314,10 @@ class Cells:
         return known
 
 
+def _gone() -> TensorRef:
+    return TensorRef(torch.empty(0, device="cpu"))
+
+
 def _memory(tensor: Tensor) -> int | None:
     """Where its values are; None for what has no one place (sparse tensors)."""
     return tensor.untyped_storage().data_ptr() if tensor.layout == torch.strided else None
@@ -285,13 +329,22 @@ def states_of(grads: list[Tensor | None]) -> list[State]:
         states: Any = zip(map(id, grads), map(_version_of, grads), strict=True)
         return list(states)
     except TypeError:  # one of them is None
-        return [None if grad is None else (id(grad), grad._version) for grad in grads]
+        return list(map(state_of, grads))
+
+
+def state_of(grad: Tensor | None) -> State:
+    """What one gradient looks like now."""
+    return None if grad is None else (id(grad), version(grad))
+
+
+def whole_of(slot: int, grad: Tensor | None) -> tuple[Tensor | None, State]:
+    """A gradient's part on this rank, where nothing of it waits elsewhere."""
+    return (None if grad is None else local_part(grad)), state_of(grad)
 
 
 def look_at(leaf: Tensor) -> State:
-    """What one gradient looks like now."""
-    grad = grad_of(leaf)
-    return None if grad is None else (id(grad), grad._version)
+    """What the gradient of one leaf looks like now."""
+    return state_of(grad_of(leaf))
 
 
 def traits(leaf: Tensor) -> Traits:
@@ -310,20 +363,19 @@ def traits(leaf: Tensor) -> Traits:
 
 def modules_of(variable: str, value: object) -> Iterator[tuple[str, nn.Module]]:
     """The modules that a variable is, or has as attributes or items."""
-    kind = type(value)  # not what it says that it is: some objects warn when they are asked
-    if issubclass(kind, nn.Module):
-        yield variable, cast(nn.Module, value)
-    if issubclass(kind, nn.Module | type | ModuleType):
+    if is_a(value, nn.Module):
+        yield variable, value
         return
-    attributes = getattr(value, "__dict__", None)
-    if isinstance(value, dict):
-        parts = ((f"{variable}[{key!r}]", part) for key, part in list(value.items())[:MOST])
-    elif isinstance(value, list | tuple):
-        parts = ((f"{variable}[{number}]", part) for number, part in enumerate(value[:MOST]))
-    elif isinstance(attributes, dict):
-        parts = ((f"{variable}.{name}", part) for name, part in list(attributes.items())[:MOST])
+    if is_a(value, type) or is_a(value, ModuleType):
+        return
+    held = items(value)
+    if held is not None:
+        parts = [(f"{variable}[{key_in_words(key)}]", part) for key, part in held[:MOST]]
+    elif (inside := elements(value)) is not None:
+        parts = [(f"{variable}[{number}]", part) for number, part in enumerate(inside[:MOST])]
     else:
-        return
+        borne = list(attributes(value).items())[:MOST]
+        parts = [(f"{variable}.{name}", part) for name, part in borne]
     for name, part in parts:
-        if issubclass(type(part), nn.Module):
-            yield name, cast(nn.Module, part)
+        if is_a(part, nn.Module):
+            yield name, part

@@ -14,8 +14,12 @@ from gradledger.ledger.page import Page
 from gradledger.ledger.places import Place
 from gradledger.runtime.backwards import Backwards
 from gradledger.runtime.cells import Slots
+from gradledger.runtime.device_checks import DeviceChecks
+from gradledger.runtime.devices import here
+from gradledger.runtime.dtensors import local_part
 from gradledger.runtime.finiteness import all_finite
 from gradledger.runtime.journal import Journal
+from gradledger.runtime.objects import is_a, parameters_in
 from gradledger.runtime.optimizers import Optimizers, inner
 from gradledger.runtime.patches import Function, Patches, definers
 from gradledger.runtime.unfailing import survive
@@ -25,7 +29,14 @@ from gradledger.runtime.variables import variables
 class Clears:
     """Writes a `Clear` for what a call really cleared."""
 
-    def __init__(self, journal: Journal, backwards: Backwards, optimizers: Optimizers) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        backwards: Backwards,
+        optimizers: Optimizers,
+        checks: DeviceChecks,
+    ) -> None:
+        self._checks = checks
         self.journal = journal
         self.backwards = backwards
         self.optimizers = optimizers
@@ -78,7 +89,7 @@ class Clears:
         if isinstance(holder, Optimizer):
             return self.optimizers.known(inner(holder)).slots
         cells = self.journal.cells
-        slots = (cells.slot(parameter) for parameter in holder.parameters())
+        slots = (cells.slot(parameter) for _, parameter in parameters_in(holder))
         return tuple(slot for slot in slots if slot is not None)
 
     def _tell(self, slots: Slots, at: Place) -> None:
@@ -126,17 +137,20 @@ class Clears:
         """Who drops what is not finite, or clears inside an optimizer's own method, is careful."""
         cells = self.journal.cells
         leaves = [leaf for slot in slots if (leaf := cells.leaf(slot)) is not None]
-        grads = [leaf.grad for leaf in leaves if leaf.grad is not None]
-        if _inside_optimizer(frame) or not all_finite(grads):
+        grads = [local_part(leaf.grad) for leaf in leaves if leaf.grad is not None]
+        careful = _inside_optimizer(frame) or not all_finite(grads)
+        if careful or self._checks.dropped(leaves, at):
             self.journal.post(self.journal.made(Read, at, cells.named(leaves)))
 
 
 def _zeros(leaf: Tensor | None) -> bool:
-    return leaf is not None and leaf.grad is not None and not bool(leaf.grad.any())
+    if leaf is None or leaf.grad is None or not here(leaf.grad):
+        return False
+    return not bool(local_part(leaf.grad).any())
 
 
 def _inside_optimizer(frame: FrameType | None) -> bool:
     """Was the call made by a method of an optimizer other than `zero_grad` (SAM's `first_step`)?"""
     while frame is not None and frame.f_code.co_name == "zero_grad":
         frame = frame.f_back
-    return frame is not None and isinstance(variables(frame).get("self"), Optimizer)
+    return frame is not None and is_a(variables(frame).get("self"), Optimizer)

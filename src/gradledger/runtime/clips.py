@@ -14,6 +14,7 @@ from torch.compiler import is_compiling
 
 from gradledger.ledger.events import Clip, Read
 from gradledger.ledger.places import Place
+from gradledger.runtime.devices import number
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.limits import Limits
 from gradledger.runtime.patches import Function, Patches
@@ -42,6 +43,26 @@ class Clips:
             "get_total_norm": self._around_norm,
         }
         patches.everywhere(torch.nn.utils, wrappers)
+        self._patches, self._fsdp = patches, False
+        self.journal.imported.append(self._begin_fsdp)
+        self._begin_fsdp()
+
+    def _begin_fsdp(self) -> None:
+        """FSDP1 has the ranks exchange the norm, and so a method of its own."""
+        fsdp = sys.modules.get("torch.distributed.fsdp")
+        kind = getattr(fsdp, "FullyShardedDataParallel", None)
+        if kind is not None and not self._fsdp:
+            self._fsdp = True
+            self._patches.around(kind, "clip_grad_norm_", self._around_method)
+
+    def _around_method(self, real: Function) -> Function:
+        def clip_grad_norm_(module: Any, *args: Any, **kwargs: Any) -> Any:
+            def clip(parameters: Any, *args: Any, **kwargs: Any) -> Any:
+                return real(module, *args, **kwargs)
+
+            return self._around_clip(clip)(list(module.parameters()), *args, **kwargs)
+
+        return clip_grad_norm_
 
     def _around_clip(self, real: Function) -> Function:
         journal = self.journal
@@ -89,9 +110,9 @@ class Clips:
             journal.meet(leaves, at)
             slots, names = cells.group(leaves)
         cells.see(leaves, slots)
-        limit = float(limit)
+        limit = number(limit)
         unit = self._limits.unit(at, names, limit) if self._limits.matter else None
-        fields = at, names, not isinf(limit), unit
+        fields = at, names, limit is None or not isinf(limit), unit
         known, event = self._latest
         if event is None or fields != known:
             event = journal.made(Clip, *fields)

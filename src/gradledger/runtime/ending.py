@@ -19,6 +19,9 @@ class Auditor(Protocol):
     def begin(self) -> None:
         """Called when torch has been imported, and nothing was done with it yet."""
 
+    def begin_late(self) -> None:
+        """Called instead where that is noticed only now: something may have been done with it."""
+
     def conclude(self, *, passed: bool, error: BaseException | None) -> int:
         """The program has ended. The status to leave with if it passed; 0 to leave it so.
 
@@ -36,18 +39,32 @@ class Ending:
     def __init__(self, auditor: Auditor, *, at_sigterm: bool = False) -> None:
         self._auditor: Auditor | None = auditor
         self._at_sigterm = at_sigterm
+        self._expects_sigterm = False
         self._process = os.getpid()
         self._passed = False
         self._error: BaseException | None = None
         atexit.register(self._finish)
         self._watch_sudden_exits()
 
-    def begin(self) -> None:
-        """The program has imported torch."""
+    def begin(self, *, late: bool = False) -> None:
+        """The program has imported torch; `late`: and may have used it since."""
         if self._auditor is not None and self._at_home:
-            self._auditor.begin()
+            if late:
+                self._auditor.begin_late()
+            else:
+                self._auditor.begin()
             if self._at_sigterm:
-                before_termination(self._terminated)
+                self.expect_sigterm()
+
+    def expect_sigterm(self) -> None:
+        """The auditor has a turn before SIGTERM ends the program, from now on."""
+        if not self._expects_sigterm and self._at_home:
+            self._expects_sigterm = True
+            before_termination(self._terminated)
+
+    def begin_late(self) -> None:
+        """The program imported torch a while ago."""
+        self.begin(late=True)
 
     def exited(self, code: object) -> None:
         """The program came to its end, or called `sys.exit` with this code."""

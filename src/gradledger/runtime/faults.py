@@ -142,6 +142,7 @@ def _begin(faults: Faults, running: Iterable[FrameType]) -> None:
         _threads_before.append(threading.gettrace())
         threading.settrace(_enter)
     _followers.append(faults)
+    _know()
     sys.settrace(_enter)
     for frame in running:
         if frame.f_trace is None:
@@ -150,6 +151,7 @@ def _begin(faults: Faults, running: Iterable[FrameType]) -> None:
 
 def _end(faults: Faults) -> None:
     _followers.remove(faults)
+    _know()
     if _followers:
         return
     if sys.gettrace() is _enter:
@@ -166,7 +168,19 @@ def _end(faults: Faults) -> None:
         frame = frame.f_back
 
 
+_known: dict[int, bool] = {}
+"""The code that the only follower knows to be the user's, or not to be."""
+
+
+def _know() -> None:
+    global _known
+    _known = _followers[0].journal.places.user_code if len(_followers) == 1 else {}
+
+
 def _enter(frame: FrameType, event: str, arg: Any) -> Any:
+    # Every call in the process comes here, most of them by libraries: this line is the cost.
+    if _known.get(id(frame.f_code)) is False:
+        return None
     if not _followers:  # a thread that has outlived the audit
         sys.settrace(None)
         return None

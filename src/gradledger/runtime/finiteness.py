@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from array import array
+from math import inf
 
 import torch
 from torch import Tensor
+
+from gradledger.runtime.devices import here
+from gradledger.runtime.dtensors import local_part
 
 _ONE = torch.ones((), dtype=torch.float32, device="cpu")
 _found = array("f", [0])
@@ -14,13 +18,17 @@ _FOUND = torch.frombuffer(_found, dtype=torch.float32).reshape(())
 
 
 def all_finite(grads: list[Tensor]) -> bool:
-    """Has none of them a NaN or an Inf?
+    """Has none of them a NaN or an Inf, as far as that can be read at once?
 
     torch's own check for GradScaler looks at all of them in one call. It also multiplies, here by
     one, which leaves every value as it is, bit for bit.
     """
     if not grads:
         return True
+    if not here(grads[0]):
+        grads = [grad for grad in grads if here(grad)]
+        if not grads:
+            return True
     if grads[0].requires_grad:  # a graph of gradients: nobody may touch its values
         return all(map(finite, grads))
     try:
@@ -33,9 +41,26 @@ def all_finite(grads: list[Tensor]) -> bool:
     return True
 
 
+def spoilt(grads: list[Tensor]) -> Tensor:
+    """For each of these, which lie on one device, 1 where it has a NaN or an Inf. Waits for none.
+
+    By the largest number of each, which is a NaN where any is, and does not overflow.
+    """
+    with torch.no_grad():
+        try:
+            largest = torch.stack(torch._foreach_norm(grads, inf)).isfinite()
+        except (RuntimeError, NotImplementedError, IndexError):  # sparse, empty, of several dtypes
+            largest = torch.stack([torch.isfinite(_values(grad)).all() for grad in grads])
+        return largest.logical_not().float()
+
+
 def finite(grad: Tensor) -> bool:
     """The same for one, of any kind."""
-    values = grad.detach()
+    return not here(grad) or bool(torch.isfinite(_values(grad)).all())
+
+
+def _values(grad: Tensor) -> Tensor:
+    values = local_part(grad).detach()
     if values.layout != torch.strided:
         values = values.coalesce().values() if values.is_sparse else values.to_dense()
-    return bool(torch.isfinite(values).all())
+    return values

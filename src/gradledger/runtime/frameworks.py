@@ -4,89 +4,103 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
-from typing import Any
+from types import CodeType, FrameType
+from typing import NamedTuple
 
-from torch import Tensor
-
+from gradledger.ledger.events import Weight
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
-from gradledger.runtime import weights
-from gradledger.runtime.backwards import Backwards
 from gradledger.runtime.journal import Journal
-from gradledger.runtime.loaders import Loaders
-from gradledger.runtime.patches import Function, Patches
+from gradledger.runtime.loss_lines import Division, division, loss_line
+from gradledger.runtime.training_steps import TrainingStep, TrainingSteps, code_of
+from gradledger.runtime.weights import Loss
+
+CALLING = (
+    "transformers.trainer",
+    "lightning.pytorch",
+    "pytorch_lightning",
+    "ignite.engine",
+)
+"""Modules of frameworks that call `backward` by themselves, or divide what is given to theirs."""
 
 
-class Accelerate:
-    """Its `backward` divides the loss by the size of the window; its loaders read ahead."""
+class Frameworks:
+    """Passes that frameworks make: where the program makes their loss, and who divides it."""
 
-    def __init__(self, journal: Journal, backwards: Backwards, loaders: Loaders) -> None:
+    def __init__(self, journal: Journal) -> None:
         self.journal = journal
-        self.backwards = backwards
-        self.loaders = loaders
-        self._watching = False
+        self.there = False
+        """Some framework is loaded that calls `backward` by itself."""
+        self._steps = TrainingSteps()
+        self._without: set[int] = set()
+        """Places of passes that no framework makes, by identity."""
+        self._made: dict[tuple[int, int], Place] = {}
+        journal.imported.append(self._look)
 
-    def watch(self, patches: Patches) -> None:
-        """Audit its programs until the patches are closed, from when it is imported."""
-        self._patches = patches
-        self.journal.imported.append(self.begin_if_needed)
+    def _look(self) -> None:
+        self.there = any(name in sys.modules for name in CALLING)
 
-    def begin_if_needed(self) -> None:
-        """Is it there?"""
-        accelerator = getattr(sys.modules.get("accelerate.accelerator"), "Accelerator", None)
-        loaders = sys.modules.get("accelerate.data_loader")
-        if self._watching or accelerator is None or loaders is None:
-            return
-        self._watching = True
-        self._patches.around(accelerator, "backward", self._around_backward)
-        for name in ("DataLoaderShard", "DataLoaderDispatcher"):
-            loader = getattr(loaders, name, None)
-            if loader is not None and "__iter__" in vars(loader):
-                self.loaders.watch_loader(loader, self._patches)
+    def making(self, at: Place, frame: FrameType) -> tuple[Place, FrameworkPass | None]:
+        """Where a pass is to be told that was called here, and the framework that makes it."""
+        if id(at) in self._without:
+            return at, None
+        step = self._steps.read(frame)
+        if step is None:
+            self._without.add(id(at))
+            return at, None
+        code = next(filter(None, map(self._users_code, step.makers)), None)
+        if at.via is not None and code is not None:
+            key = id(at), id(code)
+            found = self._made.get(key)
+            if found is None:
+                line = loss_line(self.journal.places.source(code.co_filename), code)
+                found = self._made[key] = replace(line, via=at.via)
+            at = found
+        self.journal.frameworks[at] = step.framework
+        return at, FrameworkPass(step, code)
 
-    def _around_backward(self, real: Function) -> Function:
-        def backward(accelerator: Any, loss: Tensor, **kwargs: Any) -> None:
-            divides = accelerator.gradient_accumulation_steps > 1
-            given = weights.read(loss) if divides and not self.journal.asleep else None
-            if given is not None:
-                divided_at = None
-                if given.weight.divisor not in (None, 1):
-                    divided_at = self._division(self.journal.places.here())
-                weight = replace(given.weight, framework_divides=True, divided_at=divided_at)
-                self.backwards.framework = lambda loss: replace(loss, weight=weight)
-            try:
-                real(accelerator, loss, **kwargs)
-            finally:
-                self.backwards.framework = None
+    def _users_code(self, maker: object) -> CodeType | None:
+        code = code_of(maker)
+        return code if code is not None and self.journal.places.is_users(code) else None
 
-        return backward
-
-    def _division(self, at: Place) -> Place | None:
-        """Where the program divides the loss that it gives to backward at this place."""
-        source = self.journal.places.source(at.path)
-        statement = source.statement_at(at.line)
+    def weighed(self, loss: Loss, this: FrameworkPass, at: Place) -> Loss:
+        """The same loss, and whether the program has divided it by the window before."""
+        (_, _, window, divides, *_), code = this
+        divisor = loss.weight.divisor
+        if not divides or window < 2 or not isinstance(divisor, int | float):
+            return loss
+        path = at.path if code is None else code.co_filename
+        found = division(self.journal.places.source(path), code, at)
+        statement = divided_by(window, divisor / window, found)
         if statement is None:
-            return None
-        wanted = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
-        before = [s for s in source.statements if s.lineno <= at.line]
-        for candidate in sorted(before, key=lambda s: -s.lineno):
-            if candidate is statement or _assigns(candidate) & wanted:
-                for line, column in _divisions(candidate):
-                    return Place(at.path, line, column)
+            return loss
+        divided_at = Place(path, statement.lineno, statement.col_offset, at.via)
+        weight = replace(loss.weight, divisor=window, framework_divides=True, divided_at=divided_at)
+        return replace(loss, weight=weight)
+
+
+class FrameworkPass(NamedTuple):
+    """A pass that a framework makes. It is not kept: the step holds the program's objects."""
+
+    step: TrainingStep
+    code: CodeType | None
+    """The program's function that made its loss."""
+
+
+def divided_once_more(journal: Journal, given: Loss, window: int, at: Place, by: str) -> Weight:
+    """The weight of a loss that a framework divides by the window, after the program perhaps."""
+    found = division(journal.places.source(at.path), None, at)
+    statement = divided_by(window, given.weight.divisor, found)
+    journal.frameworks[at] = by
+    if statement is None:
+        return replace(given.weight, divisor=1, framework_divides=True)
+    divided_at = Place(at.path, statement.lineno, statement.col_offset)
+    return replace(given.weight, framework_divides=True, divided_at=divided_at)
+
+
+def divided_by(window: int, divisor: object, found: Division | None) -> ast.stmt | None:
+    """The statement of the program that divides a loss by the window, if this division does."""
+    if found is None or not isinstance(divisor, int | float):
         return None
-
-
-def _assigns(statement: ast.stmt) -> set[str]:
-    match statement:
-        case ast.Assign(targets):
-            return {ast.unparse(target) for target in targets}
-        case ast.AugAssign(target):
-            return {ast.unparse(target)}
-    return set()
-
-
-def _divisions(statement: ast.stmt) -> Iterator[tuple[int, int]]:
-    for node in ast.walk(statement):
-        if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.Div | ast.Mult):
-            yield statement.lineno, statement.col_offset
+    is_window = abs(divisor - window) < 1e-6 * window
+    return found.statement if is_window and found.may_be_by(window) else None

@@ -8,10 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
+import torch
 from torch import Tensor
 from torch.autograd.graph import Node
 
+from gradledger.runtime.objects import elements, is_a
+
 _OURS = "gradledger"
+_OF_LEAVES: Any = torch._C._functions.AccumulateGrad  # type: ignore[attr-defined]
 
 MOST_NODES = 100_000
 """A larger graph is looked at in part."""
@@ -29,16 +33,21 @@ def nodes(roots: Iterable[Tensor], most: int = MOST_NODES) -> dict[Node, None]:
     return found
 
 
+def leaf_of(node: Node) -> Tensor | None:
+    """The leaf whose node it is. A node of the program's own may bear a `variable`, too."""
+    return node.variable if type(node) is _OF_LEAVES else None  # type: ignore[attr-defined]
+
+
 def leaves(roots: Iterable[Tensor], graph: Iterable[Node]) -> list[Tensor]:
     """The leaves that a backward pass from the roots can reach, each once."""
     found = [root for root in roots if root.is_leaf and root.requires_grad]
-    found += [node.variable for node in graph if hasattr(node, "variable")]
+    found += [leaf for node in graph if (leaf := leaf_of(node)) is not None]
     return list({id(leaf): leaf for leaf in found}.values())
 
 
 def note(node: Node | None, key: str, value: object) -> None:
     """Put a note on a node. Leaves' nodes outlast graphs: none on those."""
-    if node is not None and not hasattr(node, "variable"):
+    if node is not None and type(node) is not _OF_LEAVES:
         _metadata(node).setdefault(_OURS, {})[key] = value
 
 
@@ -65,10 +74,8 @@ def _metadata(node: Node) -> dict[str, Any]:
 
 def tensors(value: object) -> Iterator[Tensor]:
     """The tensors in what somebody was given or gave back."""
-    if isinstance(value, Tensor):
+    if is_a(value, Tensor):
         yield value
-    elif isinstance(value, dict):
-        yield from tensors(list(value.values()))
-    elif isinstance(value, list | tuple):
-        for part in value:
+    elif not is_a(value, set):
+        for part in elements(value) or ():
             yield from tensors(part)

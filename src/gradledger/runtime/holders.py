@@ -3,136 +3,251 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from types import FrameType, ModuleType
-from typing import cast
+from typing import NamedTuple
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 from torch.autograd.graph import Node
 
 from gradledger.ledger.places import Place
-from gradledger.runtime.graphs import nodes
 from gradledger.runtime.places import Places
+from gradledger.runtime.reachable import Held, Reach, Scope, attributes, is_a
 from gradledger.runtime.sources import Source
+from gradledger.runtime.storing import Does, carried_over, carries, keeps, makes
 from gradledger.runtime.variables import variables
 
-Wanted = Callable[[Node], bool]
-Does = Callable[[ast.stmt, str], bool]
+Dated = Callable[[Node], int | None]
+"""Which iteration a node is of that is looked for; None for all others."""
 
-_PUTTING = {"append", "extend", "insert", "add", "update", "appendleft", "setdefault", "put"}
 _NEAR = 5_000
 """Nodes behind a variable that are looked at."""
+_FIRST_ROOTS = 20_000
+
+
+class Grip(NamedTuple):
+    """A variable that holds graphs."""
+
+    at: Place
+    """The statement that put them there."""
+    name: str
+    """`self.losses`, `history["loss"]`."""
+    iterations: int
+    """Of how many iterations, as far as was looked."""
+
+
+class Holder:
+    """A variable or an attribute, and the tensors with a graph in it."""
+
+    def __init__(self, held: Held) -> None:
+        self.scope = held.scope
+        self.path = held.holder
+        self.owner = held.owner
+        self.tensors: list[Tensor] = []
+        self.keys: set[str] = set()
+
+    @property
+    def name(self) -> str:
+        """As the program would write it."""
+        key = next(iter(self.keys)) if len(self.keys) == 1 else ""
+        return self.path + (key if key != "[]" else "")
+
+
+class Survey:
+    """All variables that hold graphs, and the modules that they may be graphs of."""
+
+    def __init__(self, places: Places, frames: Iterable[FrameType], owner: object = None) -> None:
+        reach = Reach(places.is_users)
+        for scope, space in _spaces(places, list(frames)):
+            reach.add(scope, space)
+        if owner is not None:
+            reach.add(Scope(places.last.path, None), {"self": owner})
+        found: dict[tuple[str, object, str], Holder] = {}
+        self.modes: dict[int, bool] = {}
+        """For each parameter that was met: is a module that has it in training mode?"""
+        self.modules: list[Held] = []
+        """Every way to a module that was met."""
+        # What a subclass of Tensor does when it is asked is the program's code.
+        with torch._C.DisableTorchFunctionSubclass():
+            for held in reach:
+                if is_a(held.value, Tensor):
+                    if _root(held.value) is not None:
+                        key = held.scope.path, held.scope.code, held.holder
+                        holder = found.setdefault(key, Holder(held))
+                        holder.tensors.append(held.value)  # type: ignore[arg-type]
+                        holder.keys.add(held.key)
+                elif is_a(held.value, nn.Module):
+                    self._met(held)
+        self.holders = list(found.values())
+        self.cut = reach.cut
+
+    def _met(self, held: Held) -> None:
+        self.modules.append(held)
+        training = attributes(held.value).get("training") is True
+        for identity in _own_parameters(held.value):
+            self.modes[identity] = self.modes.get(identity, False) or training
+
+
+def parameters_of(module: object) -> set[int]:
+    """The identities of all parameters of a module and the modules in it, without asking it."""
+    found: set[int] = set()
+    waiting, met = [module], {id(module)}
+    while waiting:
+        one = waiting.pop()
+        found.update(_own_parameters(one))
+        inside = attributes(one).get("_modules")
+        for part in list(inside.values()) if type(inside) is dict else ():
+            if is_a(part, nn.Module) and id(part) not in met:
+                met.add(id(part))
+                waiting.append(part)
+    return found
+
+
+def _own_parameters(module: object) -> list[int]:
+    parameters = attributes(module).get("_parameters")
+    return [id(p) for p in parameters.values()] if type(parameters) is dict else []
 
 
 class Holders:
-    """Looks through the variables of the running frames."""
+    """Looks through all that the variables of the program hold."""
 
     def __init__(self, places: Places) -> None:
         self._places = places
 
-    def keeper(self, wanted: Wanted, frame: FrameType) -> Place | None:
-        """The sum or append that keeps such a node alive."""
-        return self._search(wanted, frame, _keeps)
+    def survey(self, frames: Iterable[FrameType], owner: object = None) -> Survey:
+        """What there is, from these frames, the program's modules, and an object that none of them
+        need hold."""
+        return Survey(self._places, frames, owner)
 
-    def carrier(self, wanted: Wanted, frame: FrameType) -> Place | None:
-        """The assignment that carries such a node from one iteration to the next."""
-        return self._search(wanted, frame, _carries)
-
-    def _search(self, wanted: Wanted, frame: FrameType, does: Does) -> Place | None:
-        for running in self._places.frames(frame):
-            source = self._places.source(running.f_code.co_filename)
-            for name, value in variables(running).items():
-                for holder, held in _parts(name, value):
-                    if _reaches(held, wanted):
-                        statements = source.statements_of(running.f_code)
-                        place = _first(source, statements, holder, does) or self._inside(
-                            source, holder, does
-                        )
-                        if place is not None:
-                            return place
+    def keeper(self, dated: Dated, survey: Survey, least: int = 2) -> Grip | None:
+        """The sum or append that keeps such nodes of several iterations alive: of most of them."""
+        with torch._C.DisableTorchFunctionSubclass():
+            found = [(len(_iterations(h.tensors, dated)), h) for h in survey.holders]
+        for count, holder in sorted(found, key=lambda pair: -pair[0]):
+            if count < least:
+                break
+            place = self.place(holder)
+            if place is not None:
+                return Grip(place, holder.name, count)
         return None
 
-    def _inside(self, source: Source, holder: str, does: Does) -> Place | None:
-        """A statement that does it to an attribute, in a method of the object's own class."""
-        if "." not in holder:
-            return None
-        name = f"self.{holder.rpartition('.')[2]}"
-        files = [source, *map(self._places.source, list(self._places.met))]
-        found = (_first(file, file.statements, name, does) for file in dict.fromkeys(files))
-        return next((place for place in found if place is not None), None)
+    def place(self, holder: Holder) -> Place | None:
+        """The statement that keeps things in it, or, where that goes by another name, makes it."""
+        return self._statement(holder, keeps) or self._statement(holder, makes)
+
+    def maker(self, holder: Holder) -> Place | None:
+        """The statement that assigned it last: in a loop rather than before it."""
+        for source, statements, is_it in self._where(holder):
+            made = [s for s in statements if makes(s, is_it)]
+            again = [s for s in made if source.loop_round(s.lineno) is not None]
+            if made:
+                return _place(source, (again or made)[-1])
+        return None
+
+    def carrier(self, dated: Dated, survey: Survey) -> Grip | None:
+        """The assignment that carries such a node from one iteration to the next."""
+        with torch._C.DisableTorchFunctionSubclass():
+            found = [(h, len(_iterations(h.tensors, dated))) for h in survey.holders]
+        reaching = [(holder, count) for holder, count in found if count]
+        for find in (self._carried, self._carried_over):
+            for holder, count in reaching:
+                place = find(holder)
+                if place is not None:
+                    return Grip(place, holder.name, count)
+        return None
+
+    def _carried(self, holder: Holder) -> Place | None:
+        return self._statement(holder, carries)
+
+    def _carried_over(self, holder: Holder) -> Place | None:
+        """Where the new value gets there by way of another variable."""
+        for source, statements, is_it in self._where(holder):
+            rounds = {id(loop): loop for s in statements if (loop := source.loop_round(s.lineno))}
+            inside = (
+                [s for s in statements if loop.lineno < s.lineno <= (loop.end_lineno or 0)]
+                for loop in rounds.values()
+            )
+            for block in [statements] if "." in holder.path else inside:
+                if (found := carried_over(block, is_it)) is not None:
+                    return _place(source, found)
+        return None
+
+    def _statement(self, holder: Holder, does: Does) -> Place | None:
+        for source, statements, is_it in self._where(holder):
+            for statement in statements:
+                if does(statement, is_it):
+                    return _place(source, statement)
+        return None
+
+    def _where(
+        self, holder: Holder
+    ) -> Iterator[tuple[Source, list[ast.stmt], Callable[[str], bool]]]:
+        """Statements that may name it, and the name that it has there: the likeliest first."""
+        source, code, path = self._places.source(holder.scope.path), holder.scope.code, holder.path
+        yield source, source.statements_of(code), path.__eq__
+        variable, _, attribute = path.rpartition(".")
+        shared = code is None or path in (*code.co_cellvars, *code.co_freevars)
+        if shared:  # by its functions, too
+            yield source, source.statements, path.__eq__
+        if not variable:
+            return
+        files = dict.fromkeys([source, *map(self._places.source, list(self._places.met))])
+        own = f"self.{attribute}"
+        if holder.owner is not None:
+            kinds = {kind.__name__ for kind in type.mro(holder.owner)}
+            for file in files:
+                for method in file.methods_of(kinds):
+                    yield file, method, own.__eq__
+        for file in files:
+            yield file, file.statements, lambda name: name.endswith(f".{attribute}")
 
 
-def _first(source: Source, statements: list[ast.stmt], name: str, does: Does) -> Place | None:
-    for statement in statements:
-        if does(statement, name):
-            return Place(source.path, statement.lineno, statement.col_offset)
-    return None
+def _spaces(places: Places, frames: list[FrameType]) -> Iterator[tuple[Scope, dict[str, object]]]:
+    """The variables of these frames, and of all modules of the program."""
+    done: set[int] = set()
+    for frame in frames:
+        code = frame.f_code
+        if code.co_name == "<module>":
+            done.add(id(frame.f_globals))
+        scope = Scope(code.co_filename, None if code.co_name == "<module>" else code)
+        yield scope, variables(frame)
+    modules = [m for m in list(sys.modules.values()) if type(m) is ModuleType]
+    for module in modules:
+        space = module.__dict__
+        file = space.get("__file__")
+        if id(space) not in done and type(file) is str and places.is_users_file(file):
+            done.add(id(space))
+            yield Scope(file, None), dict(space)
+    for frame in frames:
+        if id(frame.f_globals) not in done:
+            done.add(id(frame.f_globals))
+            yield Scope(frame.f_code.co_filename, None), dict(frame.f_globals)
 
 
-def _parts(name: str, value: object, depth: int = 2) -> Iterator[tuple[str, list[Tensor]]]:
-    """A variable, its items and its attributes, as far as they are tensors."""
-    kind = type(value)  # not what it says that it is: some objects warn when they are asked
-    if issubclass(kind, ModuleType):
-        return
-    if issubclass(kind, Tensor):
-        yield name, [cast(Tensor, value)]
-    elif isinstance(value, list | tuple | dict):
-        items = list(value.values() if isinstance(value, dict) else value)
-        held = [item for item in (*items[:3], *items[-3:]) if isinstance(item, Tensor)]
-        if held:
-            yield name, held
-        elif depth and items:
-            yield from _parts(name, items[0], depth - 1)
-    elif depth and not issubclass(kind, type):
-        attributes = getattr(value, "__dict__", None)
-        for attribute, part in list(attributes.items()) if isinstance(attributes, dict) else ():
-            yield from _parts(f"{name}.{attribute}", part, depth - 1)
+def _place(source: Source, statement: ast.stmt) -> Place:
+    return Place(source.path, statement.lineno, statement.col_offset)
 
 
-def _reaches(held: list[Tensor], wanted: Wanted) -> bool:
-    return any(map(wanted, nodes(held, _NEAR)))
+def _root(tensor: object) -> Node | None:
+    try:
+        return tensor.grad_fn  # type: ignore[attr-defined,no-any-return]
+    except RuntimeError:  # a view whose base was changed
+        return None
 
 
-def _keeps(statement: ast.stmt, name: str) -> bool:
-    match statement:
-        case ast.AugAssign(target):
-            return _holder(target) == name
-        case ast.Assign(targets, value):
-            if any(isinstance(t, ast.Subscript) and _holder(t) == name for t in targets):
-                return True
-            return any(ast.unparse(t) == name for t in targets) and _mentions(value, name)
-        case ast.Expr(ast.Call(ast.Attribute(value, method))):
-            return method in _PUTTING and _holder(value) == name
-    return False
-
-
-def _carries(statement: ast.stmt, name: str) -> bool:
-    match statement:
-        case ast.AugAssign(target):
-            return _holder(target) == name
-        case ast.Assign(targets, value):
-            assigned = [name for target in targets for name in _assigned(target)]
-            return name in assigned and _mentions(value, name)
-    return False
-
-
-def _assigned(target: ast.expr) -> Iterator[str]:
-    if isinstance(target, ast.Tuple | ast.List):
-        for part in target.elts:
-            yield from _assigned(part)
-    else:
-        yield _holder(target)
-
-
-def _holder(target: ast.expr) -> str:
-    """`losses` of `losses[i]`."""
-    while isinstance(target, ast.Subscript | ast.Starred):
-        target = target.value
-    return ast.unparse(target)
-
-
-def _mentions(value: ast.expr, name: str) -> bool:
-    return any(
-        isinstance(node, ast.Name | ast.Attribute) and ast.unparse(node) == name
-        for node in ast.walk(value)
-    )
+def _iterations(held: list[Tensor], dated: Dated) -> set[int]:
+    """The iterations of such nodes behind these tensors."""
+    roots = [root for tensor in held[:_FIRST_ROOTS] if (root := _root(tensor)) is not None]
+    found = {when for root in roots if (when := dated(root)) is not None}
+    met: set[Node] = set(roots)
+    waiting = roots[-100:] + roots[:100]
+    while waiting and len(met) < len(roots) + _NEAR:
+        for behind, _ in waiting.pop().next_functions:
+            if behind is not None and behind not in met:
+                met.add(behind)
+                waiting.append(behind)
+                if (when := dated(behind)) is not None:
+                    found.add(when)
+    return found

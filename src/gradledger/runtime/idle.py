@@ -7,6 +7,8 @@ from torch import Tensor
 from gradledger.ledger.events import CellNames
 from gradledger.ledger.page import Page
 from gradledger.runtime.cells import Slots
+from gradledger.runtime.devices import here
+from gradledger.runtime.dtensors import local_part
 from gradledger.runtime.journal import Journal
 
 MOST = 1000
@@ -52,8 +54,10 @@ class Idle:
         looks = {}
         for name in self.of(optimizer):
             for slot in slots:
-                if cells.names[slot] == name and (leaf := cells.leaf(slot)) is not None:
-                    looks[name] = leaf.detach().clone()
+                if cells.names[slot] != name or (leaf := cells.leaf(slot)) is None:
+                    continue
+                if here(leaf):  # elsewhere, to compare them would wait
+                    looks[name] = local_part(leaf).detach().clone()
         return looks
 
     def moved(self, before: dict[str, Tensor], slots: Slots) -> CellNames:
@@ -62,6 +66,6 @@ class Idle:
         moved = set()
         for slot in slots:
             look, leaf = before.get(cells.names[slot]), cells.leaf(slot)
-            if look is not None and leaf is not None and not look.equal(leaf.detach()):
+            if look is not None and leaf is not None and not look.equal(local_part(leaf).detach()):
                 moved.add(cells.names[slot])
         return frozenset(moved)

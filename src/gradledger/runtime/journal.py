@@ -15,8 +15,12 @@ from typing import Any, TypeVar
 from gradledger.ledger.book import Book
 from gradledger.ledger.events import Declare, Event, Gone, Traits
 from gradledger.ledger.findings import Finding
+from gradledger.ledger.page import Page
 from gradledger.ledger.places import Place
+from gradledger.ledger.unseen import Unseen
 from gradledger.runtime.cells import Cells, Slots, traits
+from gradledger.runtime.later import Later
+from gradledger.runtime.overlooked import Overlooked
 from gradledger.runtime.places import Places
 from gradledger.runtime.roles import Roles
 
@@ -73,6 +77,7 @@ class Journal:
         """The bug that ended the audit."""
         self.failed: list[Callable[[Exception], None]] = []
         """Told of it."""
+        self.overlooked = Overlooked()
         self.unsettled = False
         """Something waits to be told before whatever comes next."""
         self.left_open = False
@@ -92,12 +97,21 @@ class Journal:
         self.concerned: list[Callable[[Iterable[int], Place], None]] = []
         """Told what a call is about to use, where several threads train: no other has that in its
         hands, or the program would be at fault."""
+        self.frameworks: dict[Place, str] = {}
+        """Places of passes that a framework makes or divides: which one."""
         self.owned: set[int] = set()
         """Slots that some optimizer holds."""
         self.buried: list[Callable[[list[int]], None]] = [self.owned.difference_update]
         """Told of slots whose leaf has died: another may have them next."""
+        self.later = Later()
+        """What is asked of devices."""
+        self.told_late: list[Callable[[Event, tuple[Finding, ...]], None]] = []
+        """Told of findings about events of before."""
+        self.let_go: list[Callable[[], None]] = [self.cells.let_go]
+        """Called at the end: no reference to a tensor is left behind, not even a weak one."""
         self._died, self._gone = self.cells.died, self.roles.gone
-        self._ever_owned: set[str] = set()
+        self.parameters = 0
+        """How many parameters optimizers have held, all together."""
         self._settling = False
         self._modules = 0
         self._events: dict[tuple[Any, ...], Event] = {}
@@ -162,6 +176,13 @@ class Journal:
             for hear in self.heard:
                 hear(event, findings)
 
+    def judge_late(self, page: Page, event: Event, rule: str) -> None:
+        """What a device has told by now makes an event of before a fault."""
+        with self.entering:
+            findings = self.book.judge_late(page, event, rule)
+            for hear in self.told_late if findings else ():
+                hear(event, findings)
+
     def _ripe(self, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
         """Those that can be told now, and of those that have waited all that need not any more."""
         told = {(finding.rule, finding.at): finding for finding in findings}
@@ -224,6 +245,19 @@ class Journal:
             for hear in self.failed:
                 hear(error)
 
+    def not_seen(self, what: str, why: str, *, count: int = 1, names: Iterable[str] = ()) -> None:
+        """Something happened that no watcher could see: the verdict says so.
+
+        `what` is one of `ledger.unseen.KINDS`. Named things count once, however often they come.
+        """
+        with self.entering:
+            self.overlooked.add(what, why, count, names)
+
+    @property
+    def unseen(self) -> tuple[Unseen, ...]:
+        """All that went unseen so far."""
+        return self.overlooked.all
+
     # Working
 
     @property
@@ -265,13 +299,8 @@ class Journal:
 
     def own(self, slots: Slots) -> None:
         """Some optimizer holds the leaves in these slots."""
+        self.parameters += len(set(slots) - self.owned)
         self.owned.update(slots)
-        self._ever_owned |= self.cells.names_of(slots)
-
-    @property
-    def parameters(self) -> int:
-        """How many parameters optimizers have held; of those that followed each other, one."""
-        return len(self._ever_owned)
 
     def declare(self, at: Place, slots: Any) -> None:
         """Tell what cells are, where that is new or has changed."""

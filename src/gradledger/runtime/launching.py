@@ -13,11 +13,12 @@ from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 from types import CodeType, FunctionType, ModuleType, TracebackType
 
 from gradledger.runtime.arrival import when_imported
+from gradledger.runtime.children import forks
 from gradledger.runtime.ending import Auditor, Ending
 from gradledger.runtime.scripts import TargetError
 from gradledger.runtime.targets import Target
 
-_HERE = os.path.dirname(__file__)
+_HERE = os.path.join(os.path.dirname(__file__), "")
 
 
 def launch(target: Target, auditor: Auditor, *, at_sigterm: bool = False) -> int:
@@ -28,7 +29,8 @@ def launch(target: Target, auditor: Auditor, *, at_sigterm: bool = False) -> int
     """
     main = _become(target)
     ending = Ending(auditor, at_sigterm=at_sigterm)
-    when_imported("torch", ending.begin)
+    forks.first_child.append(ending.expect_sigterm)
+    when_imported("torch", ending.begin, late=ending.begin_late)
     first = target.code or _runs_modules().__code__
     try:
         if target.code is not None:
@@ -100,7 +102,7 @@ def _hide_frames_above(first: CodeType) -> None:
     ) -> None:
         sys.excepthook = hook
         error.__traceback__ = _from(first, trace)
-        _leave_ours_out(error)
+        leave_ours_out(error)
         sys.last_traceback = trace = error.__traceback__
         try:
             hook(kind, error, trace)
@@ -124,7 +126,7 @@ def _from(first: CodeType, trace: TracebackType | None) -> TracebackType | None:
     return rest or trace
 
 
-def _leave_ours_out(error: BaseException) -> None:
+def leave_ours_out(error: BaseException) -> None:
     """Tracebacks go from the program straight to torch, and not through what we put round it."""
     done: set[int] = set()
     waiting: list[BaseException | None] = [error]
@@ -136,10 +138,15 @@ def _leave_ours_out(error: BaseException) -> None:
             waiting += [one.__cause__, one.__context__]
 
 
+def is_ours(code: CodeType) -> bool:
+    """Whether it is what we put round the functions that the program calls."""
+    return code.co_filename.startswith(_HERE)
+
+
 def _without_ours(trace: TracebackType | None) -> TracebackType | None:
     kept = []
     while trace is not None:
-        if os.path.dirname(trace.tb_frame.f_code.co_filename) != _HERE:
+        if not is_ours(trace.tb_frame.f_code):
             kept.append(trace)
         trace = trace.tb_next
     for entry, following in zip(kept, [*kept[1:], None], strict=True):

@@ -6,6 +6,7 @@ from math import isinf, log
 
 from gradledger.ledger.events import CellNames
 from gradledger.ledger.places import Place
+from gradledger.runtime.devices import number
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.scalers import Scalers
 
@@ -31,11 +32,11 @@ class Limits:
         """Could there be gradients that are scaled?"""
         return self._scalers.met
 
-    def unit(self, at: Place, cells: CellNames, limit: float) -> str | None:
-        """The scaler that is in the limit of this clip."""
+    def unit(self, at: Place, cells: CellNames, limit: float | None) -> str | None:
+        """The scaler that is in the limit of this clip; None: a limit that can't be read."""
         scaler = self._scaler(cells)
-        if scaler is None:
-            return None
+        if scaler is None or limit is None:
+            return scaler
         if isinf(limit):  # what is done with the norm comes after it: ask the source
             source = self.journal.places.source(at.path)
             return scaler if "get_scale" in source.text_at(at.line) else None
@@ -53,7 +54,11 @@ class Limits:
         factor = self._scalers.scale(scaler)
         if factor is None or limit <= 0:
             return False
-        scale = float(factor)
+        scale = number(factor)
+        if scale is None:  # on a device: the program may have read it
+            scale = self._scalers.read.get(scaler)
+        if scale is None:
+            return True
         known = self._before.get(at)
         self._before[at] = scale, limit
         if known is not None and known[0] != scale:

@@ -16,6 +16,7 @@ from gradledger.runtime.cells import grad_of
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.moves import Before, Move, ratio
 from gradledger.runtime.norms import norms
+from gradledger.runtime.objects import attributes, is_a
 from gradledger.runtime.optimizers import Optimizers, Stepping
 from gradledger.runtime.readings import Readings
 from gradledger.runtime.scalers import Scalers
@@ -134,8 +135,8 @@ class Measuring:
             amounts = self._unscaled(slots, grads)
         else:
             # In the scaler's own step they are unscaled, or the optimizer does that as it steps.
-            scale = getattr(step.optimizer, "grad_scale", None)
-            amounts = _amounts(slots, grads, scale if isinstance(scale, Tensor) else 1.0)
+            scale = attributes(step.optimizer).get("grad_scale")
+            amounts = _amounts(slots, grads, scale if is_a(scale, Tensor) else 1.0)
         spend.amounts += ((each, None) for each in amounts)
 
     def spends(self, name: str, grads: Mapping[Tensor, Tensor], factor: float) -> None:

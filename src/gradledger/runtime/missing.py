@@ -9,6 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from gradledger.runtime.cells import grad_of
+from gradledger.runtime.objects import attributes, is_a
 from gradledger.runtime.places import Places
 from gradledger.runtime.variables import variables
 
@@ -26,11 +27,11 @@ def without_gradient(error: BaseException, places: Places) -> Iterator[tuple[str
     statement = places.source(frame.f_code.co_filename).statement_at(innermost.tb_lineno)
     if statement is None or getattr(statement, "body", None):
         return
-    known = frame.f_globals | variables(frame)
+    known = dict.copy(frame.f_globals) | variables(frame)
     for node in ast.walk(statement):
         if isinstance(node, ast.Attribute) and node.attr == "grad":
             found = _value(node.value, known)
-            if isinstance(found, Tensor) and not _has_gradient(found):
+            if is_a(found, Tensor) and not _has_gradient(found):
                 yield ast.unparse(node.value), found
 
 
@@ -39,7 +40,7 @@ def _value(node: ast.expr, known: dict[str, Any]) -> object:
     if isinstance(node, ast.Name):
         return known.get(node.id)
     if isinstance(node, ast.Attribute):
-        return getattr(_value(node.value, known), "__dict__", {}).get(node.attr)
+        return attributes(_value(node.value, known)).get(node.attr)
     return None
 
 

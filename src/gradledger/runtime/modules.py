@@ -10,6 +10,7 @@ from torch.nn.modules.module import (
 
 from gradledger.ledger.events import Replace
 from gradledger.runtime.journal import Journal
+from gradledger.runtime.objects import is_a, parameters_in
 from gradledger.runtime.patches import Patches
 from gradledger.runtime.unfailing import unfailing
 
@@ -44,7 +45,7 @@ class Modules:
             self.journal.post(Replace(at, named(lost), named(by)))
 
 
-def _parameters(part: Tensor | nn.Module | None) -> list[Tensor]:
-    if part is None:
-        return []
-    return list(part.parameters()) if isinstance(part, nn.Module) else [part]
+def _parameters(part: object) -> list[Tensor]:
+    if is_a(part, nn.Module):
+        return [parameter for _, parameter in parameters_in(part)]
+    return [part] if is_a(part, Tensor) else []

@@ -14,10 +14,14 @@ from gradledger.ledger.events import NO_CELLS, CellNames, Own, Skipped, Step
 from gradledger.ledger.page import Page
 from gradledger.ledger.places import Place
 from gradledger.runtime.backwards import Backwards
+from gradledger.runtime.devices import here
 from gradledger.runtime.idle import Idle
 from gradledger.runtime.journal import Journal, Work
+from gradledger.runtime.objects import attributes, is_a
 from gradledger.runtime.patches import Function, Patches
 from gradledger.runtime.precision import Precision
+from gradledger.runtime.rebuilt import Rebuilt
+from gradledger.runtime.tensor_refs import TensorRef
 from gradledger.runtime.unfailing import survive, unfailing
 from gradledger.runtime.variables import spelled
 
@@ -73,15 +77,23 @@ class Optimizers:
         self.backwards = backwards
         self.precision = precision
         self.idle = Idle(journal)
+        self._rebuilt = Rebuilt(journal)
         self.steps = 0
         self.stepped: list[Callable[[Stepping], None]] = []
         """Told of each step that happened."""
         self.named: list[Callable[[str, str], None]] = []
-        """Told what the program calls an optimizer, once that is known."""
+        """Told what the program calls an optimizer, scaler or scheduler, once that is known."""
         self.begins: list[Callable[[Stepping], None]] = []
         """Told of each step that is about to spend what is in its cells."""
+        self.called: dict[str, str] = {}
+        """What the program calls its scalers and schedulers; empty where that can't be told."""
         self._known: dict[int, Known] = {}
         self._making: set[int] = set()
+        self.stand_ins: weakref.WeakKeyDictionary[Optimizer, list[TensorRef]]
+        self.stand_ins = weakref.WeakKeyDictionary()
+        """Of optimizers that hold something made of parameters: those parameters (ZeRO)."""
+        self._in_passes: dict[int, str] = {}
+        """By slot, the optimizer that a hook has step while a pass is still running."""
 
     def watch(self, patches: Patches) -> None:
         """Audit all optimizers until the patches are closed."""
@@ -89,6 +101,11 @@ class Optimizers:
         patches.around(Optimizer, "add_param_group", self._around_add_param_group)
         patches.callback(register_optimizer_step_pre_hook(self._before_step).remove)
         patches.around(Optimizer, "_optimizer_step_code", self._around_end)
+        self.journal.buried.append(self._forget)
+
+    def _forget(self, slots: list[int]) -> None:
+        for slot in slots:
+            self._in_passes.pop(slot, None)
 
     # Who they are
 
@@ -114,6 +131,8 @@ class Optimizers:
 
     def _own(self, known: Known, optimizer: Optimizer, at: Place) -> None:
         cells, held = self.journal.cells, list(parameters(optimizer))
+        if (stands_for := self.stand_ins.get(optimizer)) is not None:
+            held = [leaf for ref in stands_for if (leaf := ref()) is not None]
         self.journal.meet(held, at)
         slots = (cells.slot(parameter) for parameter in held)
         known.slots = tuple(dict.fromkeys(slot for slot in slots if slot is not None))
@@ -158,10 +177,20 @@ class Optimizers:
             for hear in self.named:
                 hear(known.name, known.spelled)
 
+    @unfailing
+    def call(self, name: str, player: object) -> None:
+        """Find out the same of a scaler or a scheduler, when it is first met."""
+        self.called[name] = called = spelled(player, self.journal.places.frames(sys._getframe()))
+        if called:
+            for hear in self.named:
+                hear(name, called)
+
     @property
     def spelled(self) -> dict[str, str]:
-        """For each optimizer that has stepped, what the program calls it."""
-        return {known.name: known.spelled for known in self._known.values() if known.spelled}
+        """What the program calls each optimizer that has stepped, each scaler and scheduler."""
+        others = {name: called for name, called in self.called.items() if called}
+        optimizers = {known.name: known.spelled for known in self._known.values() if known.spelled}
+        return others | optimizers
 
     # Stepping
 
@@ -203,6 +232,7 @@ class Optimizers:
             # Who freezes a parameter, or thaws it, changes what a backward reaches.
             known.deposits = backwards.latest
             self._declare(known, at)
+            self._rebuilt.look(known.cells, backwards.latest, at)
         if known.idle_on is not (page := self.journal.book.page):
             if self.idle.of(known.name):
                 self._look_at_idle(step)
@@ -229,7 +259,7 @@ class Optimizers:
     @unfailing
     def _between(self, step: Stepping) -> None:
         if step.evaluations:
-            self._write(step)
+            self.write(step, within=True)
         step.evaluations += 1
 
     def _around_end(self, real: Function) -> Function:
@@ -252,7 +282,7 @@ class Optimizers:
         try:
             step = self._popped(optimizer)
             if step is not None and not step.holds_another:
-                self._write(step)
+                self.write(step)
         except Exception as error:
             survive(self.journal, error)
 
@@ -262,32 +292,62 @@ class Optimizers:
         while stack:
             step = stack.pop()
             if step.optimizer is optimizer:
+                if stack and _steps_for_all_ranks(stack[-1].optimizer):
+                    return None
                 if stack:
                     stack[-1].holds_another = True
                 return step
             # One that raised has left its entry behind.
         return None
 
-    def _write(self, step: Stepping) -> None:
+    def write(self, step: Stepping, *, within: bool = False) -> None:
+        """A step has happened; `within`: inside a call that goes on."""
         optimizer = step.optimizer
-        found_inf = getattr(optimizer, "found_inf", None)
-        if found_inf is not None and isinstance(found_inf, Tensor) and found_inf.item():
+        found_inf = attributes(optimizer).get("found_inf")
+        if found_inf is not None and is_a(found_inf, Tensor):
             # A fused optimizer is called even on an overflow, and holds back by itself.
-            return
+            if not here(found_inf):
+                self.journal.later.ask(found_inf.detach().reshape(-1)[:1].clone(), self._held_back)
+            elif found_inf.item():
+                return
         journal, known, work = self.journal, step.known, step.work
         moved = self.idle.moved(step.idle, known.slots) if step.idle else NO_CELLS
         vanished = self.precision.vanished(known.slots) if self.precision.follows else NO_CELLS
         self.steps += 1
         work.steps += 1
         spent = known.cells if known.lets_go else None
-        fields = step.at, known.name, spent, work.scaler, moved, NO_CELLS, vanished
+        if work.depth and self.backwards.in_pass:
+            self._in_passes |= dict.fromkeys(known.slots, known.name)
+        elif self._in_passes and self._leaves_it_to_others(known):
+            spent = NO_CELLS
+        unreduced = NO_CELLS
+        if self.backwards.shards.present:
+            unreduced = self.backwards.shards.unreduced(known.slots)
+            spent = known.cells - unreduced if unreduced else spent
+        fields = (
+            step.at, known.name, spent, work.scaler, moved, NO_CELLS, vanished, within, unreduced,
+        )  # fmt: skip
         if fields != known.fields:
             known.fields, known.event = fields, journal.made(Step, *fields)
+        if self.backwards.unweighed.why and not journal.asleep:
+            self.backwards.unweighed.spends(known.event)
         journal.post(known.event)
         self.backwards.stepped(known.slots)
         if self.stepped:
             for hear in self.stepped:
                 hear(step)
+
+    def _held_back(self, found: list[float]) -> None:
+        if any(found):
+            self.journal.not_seen("steps", "the device told too late that they were skipped")
+
+    def _leaves_it_to_others(self, known: Known) -> bool:
+        """Whether all it holds is stepped by other optimizers, in hooks of the backward, which have
+        left it nothing: its own step does nothing by design."""
+        others = map(self._in_passes.get, known.slots)
+        if not all(other is not None and other != known.name for other in others):
+            return False
+        return self.journal.cells.empty(known.slots)
 
     @unfailing
     def skipped(self, at: Place, optimizer: Optimizer, scaler: str, reason: str) -> None:
@@ -319,9 +379,15 @@ def parameters(optimizer: Optimizer) -> Iterator[Tensor]:
     return (p for group in optimizer.param_groups for p in group["params"])
 
 
+def _steps_for_all_ranks(optimizer: Optimizer) -> bool:
+    """Whether the optimizer inside steps this rank's part only; other ranks send the rest."""
+    kind = getattr(sys.modules.get("torch.distributed.optim"), "ZeroRedundancyOptimizer", None)
+    return kind is not None and isinstance(optimizer, kind)
+
+
 def inner(optimizer: Any) -> Optimizer:
     """The optimizer itself, where a framework has wrapped it."""
-    while isinstance(wrapped := getattr(optimizer, "optimizer", None), Optimizer):
+    while is_a(wrapped := attributes(optimizer).get("optimizer"), Optimizer):
         optimizer = wrapped
     real: Optimizer = optimizer
     return real

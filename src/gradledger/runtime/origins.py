@@ -12,31 +12,28 @@ tensor of data in common. That is still no proof, so one of these must hold, too
 from __future__ import annotations
 
 import ast
-import re
-import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from torch import Tensor, nn
 from torch.autograd.graph import Node
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from gradledger.runtime.cells import modules_of
+from gradledger.runtime.graphs import leaf_of
+from gradledger.runtime.objects import buffers_in
 from gradledger.runtime.places import Places
 from gradledger.runtime.rounds import draw_alike, number_of_round, slice_alike
+from gradledger.runtime.saved import saved
+from gradledger.runtime.tensor_refs import TensorRef
 from gradledger.runtime.variables import variables
-
-_OUTPUTS = re.compile(r"_saved_(result|output)")
-"""What a node has made itself: activations, masks of dropout."""
-_RAW: dict[type, tuple[str, ...]] = {}
-"""For each kind of node, the names of what it saves."""
 
 
 class Datum(NamedTuple):
     """A tensor without a graph that a node has saved. It is not kept alive."""
 
-    ref: weakref.ref[Tensor]
+    ref: TensorRef
     storage: StorageWeakRef | None
     """None where the memory is not torch's own, and may outlast what torch knows of it."""
     start: int
@@ -67,13 +64,12 @@ def origin(graph: Iterable[Node], frame: FrameType, places: Places) -> Origin | 
     """None where that can't be told."""
     leaves, data, operations = set(), [], []
     for node in graph:
-        leaf = getattr(node, "variable", None)
-        if leaf is not None:
+        if (leaf := leaf_of(node)) is not None:
             leaves.add(id(leaf))
             continue
         operations.append(type(node))
         try:
-            data += [_datum(saved) for saved in _saved(node)]
+            data += [_datum(tensor) for tensor in saved(node)]
         except (RuntimeError, AttributeError):  # freed, changed since, or an older torch
             return None
     if not data:
@@ -83,26 +79,12 @@ def origin(graph: Iterable[Node], frame: FrameType, places: Places) -> Origin | 
     return Origin(tuple(operations), frozenset(leaves), tuple(data), number)
 
 
-def _saved(node: Node) -> Iterator[Tensor]:
-    names = _RAW.get(type(node))
-    if names is None:
-        found = (name for name in dir(node) if name.startswith("_raw_saved_"))
-        names = _RAW[type(node)] = tuple(name for name in found if not _OUTPUTS.search(name))
-    for name in names:
-        given: Any = getattr(node, name)
-        for raw in given if isinstance(given, tuple) else (given,):
-            # To unpack what a hook has packed may run the program's own code.
-            saved = raw.data if raw.unpack_hook is None else None
-            if saved is not None and not saved.requires_grad and saved.numel() > 1:
-                yield saved
-
-
 def _datum(tensor: Tensor) -> Datum:
     base = tensor._base
     cut = base is not None and base.shape[1:] == tensor.shape[1:] and base.dim() == tensor.dim()
     storage = tensor.untyped_storage()
     return Datum(
-        weakref.ref(tensor),
+        TensorRef(tensor),
         StorageWeakRef(storage) if storage.resizable() else None,  # type: ignore[no-untyped-call]
         tensor.data_ptr(),
         tensor._version,
@@ -183,5 +165,5 @@ def _are_constants(data: list[Datum], frame: FrameType, places: Places) -> bool:
     for running in places.frames(frame):
         for name, value in list(variables(running).items()):
             for _, module in modules_of(name, value):
-                found.update(buffer.data_ptr() for buffer in module.buffers())
+                found.update(buffer.data_ptr() for _, buffer in buffers_in(module))
     return all(isinstance(d.ref(), nn.Parameter) or d.start in found for d in data)

@@ -34,17 +34,20 @@ class Patches(ExitStack):
 
         By a private name, the module that they come from calls them from its own functions.
         """
+        # It loads torch, which is the program's to load: whoever is patched here is torch.
+        from gradledger.runtime.objects import attributes
+
         wrapped = {}
         for name, wrapper in wrappers.items():
             real = getattr(owner, name)
             wrapped[real] = self.around(owner, name, wrapper)
         for module in list(sys.modules.values()):
-            names = getattr(module, "__dict__", None)
-            if module is owner or not isinstance(names, dict):
+            if module is owner:
                 continue
+            names = attributes(module)
             for alias, value in list(names.items()):
                 if type(value) is FunctionType and value in wrapped:
-                    at_home = value.__module__ == module.__name__
+                    at_home = value.__module__ == names.get("__name__")
                     if not (at_home and alias.startswith("_")):
                         self.set(module, alias, wrapped[value])
 

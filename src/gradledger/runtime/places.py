@@ -14,6 +14,7 @@ from typing import NamedTuple
 import torch
 
 from gradledger.ledger.places import Place
+from gradledger.runtime.libraries import LibraryLines
 from gradledger.runtime.sources import End, Source
 from gradledger.runtime.variables import variables
 
@@ -50,21 +51,23 @@ class Places:
         self._users: dict[str, bool] = {}
         self._sources: dict[str, Source] = {}
         # By identity: Python hashes a code object anew each time, all of its bytecode.
-        self._user_code: dict[int, bool] = {}
+        self.user_code: dict[int, bool] = {}
+        """For code that was met: did the user write it?"""
         self.spots: dict[tuple[int, int], Spot] = {}
         """Of the user's code alone, by code and instruction."""
         self._codes: list[CodeType] = []
         """Kept alive, so that no other code is ever taken for one of them."""
         self.met: list[str] = []
         """The user's files, in the order in which they were met."""
+        self._libraries = LibraryLines()
 
     # Whose code
 
     def is_users(self, code: CodeType) -> bool:
         """Did the user write this?"""
-        known = self._user_code.get(id(code))
+        known = self.user_code.get(id(code))
         if known is None:
-            known = self._user_code[id(code)] = self.is_users_file(code.co_filename)
+            known = self.user_code[id(code)] = self.is_users_file(code.co_filename)
             self._codes.append(code)
         return known
 
@@ -97,7 +100,9 @@ class Places:
     def here(self, frame: FrameType | None = None, *, outside: object = None) -> Place:
         """The call in the innermost frame of the user's; the last one, if none is running.
 
-        Frames of `outside.__init__` are passed over: an object is made where its class is called.
+        A call that a library makes on its own account stands in the library's line, `via` that of
+        the user. Frames of `outside.__init__` are passed over: an object is made where its class is
+        called.
         """
         if frame is None:
             frame = sys._getframe(1)
@@ -106,13 +111,28 @@ class Places:
             users = self.running(frame, outside=outside)
             if users is None:
                 return self.last
-            spot = self.spot(users)
-        self.last = place = spot.place
+            place = self.spot(users).place
+            if users is not frame and (line := self._library_line(frame, users, outside)):
+                place = self._libraries.led_to(line, place)
+        else:
+            place = spot.place
+        self.last = place
         return place
+
+    def _library_line(
+        self, frame: FrameType | None, users: FrameType, outside: object
+    ) -> Place | None:
+        """The innermost line of a library, from this frame to the user's, that is to be told."""
+        while frame is not users and frame is not None:
+            line = self._libraries.line(frame.f_code, frame.f_lasti, frame.f_lineno)
+            if line is not None and not (outside is not None and _initialises(frame, outside)):
+                return line
+            frame = frame.f_back
+        return None
 
     def running(self, frame: FrameType | None, *, outside: object = None) -> FrameType | None:
         """The innermost frame of the user's, from this one outwards."""
-        known = self._user_code
+        known = self.user_code
         while frame is not None:
             users = known.get(id(frame.f_code))
             if users is None:
@@ -175,7 +195,8 @@ class Places:
 def _home(path: str) -> tuple[str, str | None, bool]:
     """A file's real path, the installed package it belongs to, and is it a library's at all?"""
     # Links are followed only where the path itself does not tell: that asks the disk.
-    for spelled in (path, os.path.realpath(path)):
+    for spell in (str, os.path.realpath):
+        spelled = spell(path)
         for part in _INSTALLED:
             before, found, behind = spelled.partition(part)
             if found:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import weakref
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -10,8 +10,11 @@ from torch import Tensor
 from gradledger.ledger.events import NO_CELLS, CellNames
 from gradledger.runtime.backwards import Pass
 from gradledger.runtime.cells import LOW_PRECISION, Slots, State, grad_of, look_at
+from gradledger.runtime.devices import here
+from gradledger.runtime.dtensors import is_dtensor
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.patches import Patches
+from gradledger.runtime.tensor_refs import TensorRef
 
 TOO_FAR = 0.01
 """The relative error from which on deposits have vanished."""
@@ -26,15 +29,20 @@ class Precision:
         self.journal = journal
         self.follows = False
         self._slot: int | None = None
-        self._leaf: weakref.ref[Tensor] | None = None
+        self._leaf: TensorRef | None = None
         self._sum: Tensor | None = None
         self._after: State = None
         """What the cell looked like after the latest deposit."""
         self._too_far = False
+        self._was_too_far = False
+        """The same of a window before, as a device has told by now."""
+        self._arrived = False
+        """The hook was called since the latest deposit."""
+        self._unhook: Callable[[], None] = _nothing
 
     def watch(self, patches: Patches) -> None:
         """Follow a cell until the patches are closed."""
-        self._patches = patches
+        patches.callback(self._lose)
 
     def deposited(self, this: Pass, slots: Slots) -> None:
         """A pass of a site that accumulates has put something into these cells."""
@@ -50,17 +58,23 @@ class Precision:
             grad = None if leaf is None else grad_of(leaf)
             if leaf is None or grad is None or grad.dtype not in LOW_PRECISION or grad.is_sparse:
                 continue
+            if is_dtensor(leaf):  # what arrives is not what is added to its part
+                continue
             if leaf.numel() <= LARGEST:
-                self._slot, self._leaf = slot, weakref.ref(leaf, lambda _: self._lose())
+                self._slot, self._leaf = slot, TensorRef(leaf, lambda _: self._lose())
                 self.follows = True
                 hook = leaf.register_hook(self._arrives)  # type: ignore[no-untyped-call]
-                self._patches.callback(hook.remove)
+                self._unhook = hook.remove
                 return
 
     def _lose(self) -> None:
+        self._unhook()
+        self._unhook = _nothing
         self._slot = self._leaf = self._sum = None
+        self._too_far = self._was_too_far = self._arrived = False
 
     def _arrives(self, grad: Tensor) -> None:
+        self._arrived = True
         leaf = None if self._leaf is None else self._leaf()
         if self.journal.asleep or leaf is None:
             return
@@ -74,17 +88,39 @@ class Precision:
             self._sum = None  # somebody else worked on the cell: nothing to compare with
 
     def _compare(self) -> None:
+        if not self._arrived:  # a swap of the leaf's contents takes hooks away
+            self._lose()
+            return
+        self._arrived = False
         leaf = None if self._leaf is None else self._leaf()
         grad = None if leaf is None else grad_of(leaf)
         if leaf is None or grad is None or self._sum is None:
             return
         self._after = look_at(leaf)
-        norm = float(self._sum.norm())
-        error = float((grad.detach().to(torch.float32) - self._sum).norm())
-        self._too_far = norm > 0 and error > TOO_FAR * norm
+        norm = self._sum.norm()
+        error = (grad.detach().to(torch.float32) - self._sum).norm()
+        if here(grad):
+            self._too_far = _is_too_far([float(norm), float(error)])
+        else:
+            self.journal.later.ask(torch.stack((norm, error)), self._learn)
+
+    def _learn(self, numbers: list[float]) -> None:
+        """A device tells of a deposit of before: the next step is one like that one."""
+        self._was_too_far = self._was_too_far or _is_too_far(numbers)
 
     def vanished(self, slots: Slots) -> CellNames:
         """The cell, if it is about to be spent and much of what was deposited is not in it."""
-        if self._slot is None or not self._too_far or self._slot not in slots:
+        too_far = self._too_far or self._was_too_far
+        if self._slot is None or not too_far or self._slot not in slots:
             return NO_CELLS
+        self._was_too_far = False
         return frozenset({self.journal.cells.names[self._slot]})
+
+
+def _is_too_far(numbers: list[float]) -> bool:
+    norm, error = numbers
+    return norm > 0 and error > TOO_FAR * norm
+
+
+def _nothing() -> None:
+    """There is no hook to remove."""

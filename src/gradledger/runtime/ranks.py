@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import shutil
 import stat
 import tempfile
 from collections.abc import Mapping
@@ -15,6 +16,8 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from gradledger.rules.ranks import Testimony
+from gradledger.runtime.ended import lives
+from gradledger.runtime.rendezvous import Machines
 from gradledger.runtime.testimonies import decoded, encoded
 
 PATIENCE = 60.0
@@ -33,6 +36,7 @@ class Ranks:
         self.rank = rank
         self.world = world
         user = os.getuid() if hasattr(os, "getuid") else 0
+        self._machines = Machines()
         self._folder = Path(tempfile.gettempdir(), f"gradledger-{user}-{launch}")
 
     @classmethod
@@ -49,14 +53,18 @@ class Ranks:
         launch = hashlib.sha256("\0".join(told.get(name, "") for name in names).encode())
         return cls(rank, world, launch.hexdigest()[:16])
 
+    def meeting_of(self, rank: int) -> str:
+        """How the folder is called where processes meet that this rank has started."""
+        return f"{self._folder.name}-{rank}-"
+
     def arrive(self) -> None:
         """Tell the others that this rank is audited, and by which process."""
         self._folder.mkdir(mode=0o700, exist_ok=True)
         self._is_ours()
         # An earlier launch with the same address may have been killed before it tidied up.
-        for name in (f"{self.rank}.json", f"{self.rank}.noted.json"):
-            (self._folder / name).unlink(missing_ok=True)
+        self._forget(self.rank)
         self._write(f"{self.rank}.pid", str(os.getpid()))
+        self._machines.announce(self.rank)
 
     def note(self, testimony: Testimony) -> None:
         """Leave what this rank would have to say if it died now."""
@@ -67,6 +75,26 @@ class Ranks:
         """Leave what this rank has to say."""
         with contextlib.suppress(FileNotFoundError):  # the verdict is out, and the folder gone
             self._write(f"{self.rank}.json", encoded(testimony))
+        if self._machines.several and not self._machines.first:
+            self._leave_for_other_machine(testimony)
+
+    def _leave_for_other_machine(self, testimony: Testimony) -> None:
+        """Leave it where rank 0 is on another machine, with what ranks of this one noted and died.
+
+        Nothing of it stays here.
+        """
+        said = {self.rank: testimony}
+        for rank in range(self.world):
+            left = (self._folder / f"{rank}.json").exists()
+            if rank != self.rank and not left and not self._lives(rank):
+                with contextlib.suppress(OSError):
+                    noted = decoded((self._folder / f"{rank}.noted.json").read_text("utf-8"))
+                    said[rank] = noted._replace(end="died", whole=False)
+        if self._machines.leave(said):
+            for rank in said:
+                self._forget(rank)
+            with contextlib.suppress(OSError):  # others are still there
+                self._folder.rmdir()
 
     def speaks(self, patience: float = 0.0) -> bool:
         """Is the verdict this rank's? It is rank 0's, or the next one's that has survived it.
@@ -87,7 +115,7 @@ class Ranks:
     def gather(self, patience: float = PATIENCE) -> dict[int, Testimony]:
         """What the other ranks have to say; what they have noted, where they died or go on.
 
-        Nothing of those on other machines.
+        Those on other machines are heard through the job's own store.
         """
         found: dict[int, Testimony] = {}
         deadline = monotonic() + patience
@@ -106,27 +134,30 @@ class Ranks:
                 noted = decoded((self._folder / f"{rank}.noted.json").read_text("utf-8"))
                 end = "had not ended" if rank in living else "died"
                 found[rank] = noted._replace(end=end, whole=False)
+        dead = [rank for rank in range(self.world) if not self._lives(rank)]
+        here = {int(file.stem) for file in self._folder.glob("*.pid")}
+        elsewhere = set(self._missing(found)) - here
         with contextlib.suppress(OSError):
             for file in self._folder.iterdir():
                 file.unlink()
             self._folder.rmdir()
-        return found
+        for rank in dead:  # which could not tidy up behind its own children
+            for meeting in self._folder.parent.glob(f"{self.meeting_of(rank)}*"):
+                shutil.rmtree(meeting, ignore_errors=True)
+        return found | self._machines.gather(elsewhere, patience)
 
     def _missing(self, found: Mapping[int, Testimony]) -> list[int]:
         return [rank for rank in range(self.world) if rank != self.rank and rank not in found]
 
     def _lives(self, rank: int) -> bool:
         try:
-            process = int((self._folder / f"{rank}.pid").read_text("utf-8"))
-            os.kill(process, 0)
+            return lives(int((self._folder / f"{rank}.pid").read_text("utf-8")))
         except (OSError, ValueError):
             return False
-        try:
-            state = Path(f"/proc/{process}/stat").read_text("utf-8", "replace")
-        except OSError:  # no Linux
-            return True
-        # Dead, and torchrun does not know it yet: it waits for us.
-        return state.rpartition(")")[2].split()[:1] != ["Z"]
+
+    def _forget(self, rank: int) -> None:
+        for name in (f"{rank}.json", f"{rank}.noted.json", f"{rank}.pid"):
+            (self._folder / name).unlink(missing_ok=True)
 
     def _is_ours(self) -> None:
         """Nobody else may have made the folder, or be able to write there."""

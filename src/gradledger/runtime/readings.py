@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from gradledger.runtime.devices import here
 from gradledger.runtime.norms import UNABLE
 
 MOST = 256
@@ -53,7 +54,7 @@ class Readings:
 
 
 def _is_here(tensor: Tensor) -> bool:
-    return tensor.is_cpu
+    return here(tensor)
 
 
 class _Copy:

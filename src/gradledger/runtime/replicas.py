@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +13,13 @@ from torch.nn.parallel import DistributedDataParallel
 from gradledger.ledger.events import CellNames, Edit, Event, Sync
 from gradledger.ledger.places import Place
 from gradledger.rules.ranks import Fingerprints
+from gradledger.runtime.devices import here
+from gradledger.runtime.dtensors import local_part
 from gradledger.runtime.graphs import tensors
 from gradledger.runtime.journal import Journal
+from gradledger.runtime.objects import attributes, parameters_in
 from gradledger.runtime.patches import Function, Patches
+from gradledger.runtime.tensor_refs import TensorRef
 from gradledger.runtime.togetherness import Togetherness
 from gradledger.runtime.unfailing import unfailing
 
@@ -40,6 +43,13 @@ EXCHANGE = (
 """Functions that tell other ranks something, or are told."""
 
 
+SAMPLED = 4096
+"""Elements of a parameter on a device that its fingerprint is made of."""
+LARGEST = 16_769_023
+"""A prime below 2 ** 24, up to where floats are exact."""
+_AS_BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64, 16: torch.int64}
+
+
 class Replicas:
     """Writes `Sync`, and takes fingerprints that ranks can compare without a word."""
 
@@ -48,7 +58,7 @@ class Replicas:
         self.pending: list[bool] = []
         """For each forward since the latest backward: will that average over the ranks?"""
         self.taken: Fingerprints = []
-        self._replicated: list[weakref.ref[Tensor]] = []
+        self._replicated: list[TensorRef] = []
         self._steps = 0
         self.found: list[Callable[[], None]] = []
         """Told when there are replicas."""
@@ -82,10 +92,12 @@ class Replicas:
     @unfailing
     def _begin(self, module: DistributedDataParallel) -> None:
         """There are replicas."""
-        self._replicated = [weakref.ref(p) for p in module.parameters()]
+        parameters = [parameter for _, parameter in parameters_in(module)]
+        self._replicated = [TensorRef(parameter) for parameter in parameters]
+        self.journal.let_go.append(self._replicated.clear)
         # A hook may average over some ranks only, until parameters are averaged over all.
-        hooked = bool(getattr(module, "_comm_hooks", None))
-        self._together.begin(module.parameters(), apart=hooked)
+        hooked = bool(attributes(module).get("_comm_hooks"))
+        self._together.begin(parameters, apart=hooked)
         for begin in self.found:
             begin()
         self.journal.heard.append(self._heard)
@@ -177,15 +189,31 @@ class Replicas:
             self._release()
         if self._steps <= 4 or not self._steps & (self._steps - 1):
             cells = self.journal.cells
-            prints = {}
+            prints: dict[str, int] = {}
+            elsewhere: dict[str, Tensor] = {}
             for parameter in (ref() for ref in self._replicated):
                 slot = None if parameter is None else cells.slot(parameter)
                 if parameter is not None and slot is not None:
-                    prints[cells.names[slot]] = fingerprint(parameter)
-            if self._together.apart and self._together.waits:
+                    if here(parameter):
+                        prints[cells.names[slot]] = fingerprint(parameter)
+                    elif not parameter.is_meta:
+                        elsewhere[cells.names[slot]] = device_fingerprint(parameter)
+            if elsewhere:
+                self._take_later(step.at, self._steps, elsewhere)
+            elif self._together.apart and self._together.waits:
                 self._together.held.append((step.at, self._steps, prints))
             else:
                 self._taken(step.at, self._steps, prints)
+
+    def _take_later(self, at: Place, step: int, prints: dict[str, Tensor]) -> None:
+        if self._together.apart and self._together.waits:
+            return  # when they arrive, nobody knows whether they count
+        names = list(prints)
+
+        def answer(numbers: list[float]) -> None:
+            self._taken(at, step, dict(zip(names, map(int, numbers), strict=True)))
+
+        self.journal.later.ask(torch.stack(list(prints.values())), answer)
 
     def _taken(self, at: Place, step: int, prints: Mapping[str, int]) -> None:
         self.taken.append((at, step, prints))
@@ -203,6 +231,16 @@ class Replicas:
         for at, step, prints in self._together.held:
             self._taken(at, step, prints)
         self._together.held.clear()
+
+
+def device_fingerprint(tensor: Tensor) -> Tensor:
+    """A number for the bits of a sample, which stays on the device; exact in 32-bit floats."""
+    with torch.no_grad():
+        flat = local_part(tensor).detach().reshape(-1)
+        sample = flat[:: 1 + flat.numel() // SAMPLED]
+        bits = sample.contiguous().view(_AS_BITS[sample.element_size()]).to(torch.int64)
+        places = torch.arange(1, bits.numel() + 1, device=bits.device)
+        return (bits * places).sum().remainder(LARGEST).float()
 
 
 def fingerprint(tensor: Tensor) -> int:

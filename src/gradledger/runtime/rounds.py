@@ -8,13 +8,14 @@ if it goes on into the loss, as far as the code of the loop shows.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import partial
 from types import FrameType, ModuleType
 from typing import Any
 
 from torch import Tensor, nn
 
+from gradledger.runtime.objects import attributes, elements, is_a, is_numpys
 from gradledger.runtime.variables import variables
 
 Rows = frozenset[int]
@@ -47,7 +48,7 @@ def slice_alike(loop: ast.stmt, frame: FrameType, rows: Rows) -> bool:
 
 
 def _values(frame: FrameType) -> dict[str, object]:
-    return frame.f_globals | variables(frame)
+    return dict.copy(frame.f_globals) | variables(frame)
 
 
 def _targets(loop: ast.stmt) -> list[str]:
@@ -144,14 +145,14 @@ def _is_data(value: object, rows: Rows, depth: int = 2) -> bool:
     """Could a loss be computed from it, or is it what a model has made?"""
     if value is None:
         return True
-    if isinstance(value, Tensor):
+    if is_a(value, Tensor):
         return value.requires_grad or value.numel() != 1 or 1 in rows
     if _rows(value) is not None:
         return True
-    parts = _parts(value)
+    parts = elements(value)
     if parts is None:
-        made = vars(value).values() if hasattr(value, "__dict__") else ()
-        return any(isinstance(part, Tensor) and part.requires_grad for part in made)
+        made = list(attributes(value).values())
+        return any(is_a(part, Tensor) and part.requires_grad for part in made)
     # Indices or texts: one for each row.
     return len(parts) in rows or bool(
         depth and parts and all(map(partial(_is_data, rows=rows, depth=depth - 1), parts))
@@ -160,28 +161,19 @@ def _is_data(value: object, rows: Rows, depth: int = 2) -> bool:
 
 def _rows(value: Any) -> int | None:
     """Of a tensor or an array."""
-    if isinstance(value, nn.Parameter):
+    if is_a(value, nn.Parameter):
         return None
-    if isinstance(value, Tensor) or type(value).__module__ == "numpy":
+    if is_a(value, Tensor) or is_numpys(value):
         shape = getattr(value, "shape", ())
         return int(shape[0]) if shape else None
     return None
 
 
-def _parts(value: object) -> list[object] | None:
-    if isinstance(value, list | tuple | set):
-        return list(value)
-    if isinstance(value, Mapping):
-        return list(value.values())
-    return None
-
-
 def _held(value: object) -> Iterable[object]:
     """What it is, has in it or bears."""
-    if isinstance(value, nn.Module | ModuleType | type):
+    if is_a(value, nn.Module) or is_a(value, ModuleType) or is_a(value, type):
         return ()
-    parts = _parts(value)
+    parts = elements(value)
     if parts is None:
-        bears = getattr(value, "__dict__", None)
-        parts = list(bears.values()) if type(bears) is dict else []
-    return (value, *parts, *(inner for part in parts for inner in _parts(part) or ()))
+        parts = list(attributes(value).values())
+    return (value, *parts, *(inner for part in parts for inner in elements(part) or ()))

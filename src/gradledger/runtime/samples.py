@@ -7,6 +7,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from gradledger.runtime.devices import here
+from gradledger.runtime.dtensors import local_part
+
 Kind = Literal["same", "zero", "scale", "change"]
 Sample = Tensor
 
@@ -15,12 +18,23 @@ WHOLE = 4096
 
 
 def sample(tensor: Tensor) -> Sample:
-    """Some of its values, always at the same positions; all of them, if they are few."""
-    plain = tensor.detach()
+    """Some of its values, always at the same positions; all of them, if they are few.
+
+    Of one whose values would be waited for, its version and where it lies.
+    """
+    if not here(tensor):
+        where = 0 if tensor.is_meta else tensor.data_ptr()
+        return torch.tensor([tensor._version, where], dtype=torch.int64, device="cpu")
+    plain = local_part(tensor).detach()
     if plain.layout != torch.strided:
         plain = plain.to_dense()
     flat = plain.reshape(-1)
     return flat[:: 1 + flat.numel() // WHOLE].clone()
+
+
+def any_in(tensor: Tensor) -> bool:
+    """Whether it has any value but zero, as far as that can be read at once."""
+    return here(tensor) and bool(local_part(tensor).detach().any())
 
 
 def edit_between(before: Sample, after: Sample) -> tuple[Kind, float | None]:
@@ -29,6 +43,8 @@ def edit_between(before: Sample, after: Sample) -> tuple[Kind, float | None]:
         return "change", None
     if before.equal(after):
         return "same", None
+    if before.dtype is torch.int64:  # versions
+        return "change", None
     if not bool(after.any()):
         return "zero", None
     factor = _factor(before, after)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from typing import Any
 
@@ -20,6 +21,8 @@ from gradledger.runtime.patches import Function, Patches
 from gradledger.runtime.unfailing import unfailing
 from gradledger.runtime.weights import SCALED
 
+SHARDED = "torch.distributed.fsdp.sharded_grad_scaler"
+
 
 class Scalers:
     """Marks scaled losses, and writes `Unscale`, `Skipped` and `Update`."""
@@ -30,6 +33,10 @@ class Scalers:
         self._players: dict[str, weakref.ref[GradScaler]] = {}
         self.asked: dict[str, Place] = {}
         """Where the program has asked for a scaler's scale last."""
+        self._sharded = False
+
+        self.read: dict[str, float] = {}
+        """What the program was told then, as long as it holds."""
 
     @property
     def met(self) -> bool:
@@ -44,14 +51,28 @@ class Scalers:
 
     def watch(self, patches: Patches) -> None:
         """Audit all scalers until the patches are closed."""
+        self._patches = patches
+        self._watch(GradScaler)
+        self.journal.imported.append(self._watch_sharded)
+        self._watch_sharded()
+
+    def _watch(self, kind: type[GradScaler]) -> None:
         for method, around in {
             "scale": self._around_scale,
             "unscale_": self._around_unscale,
             "step": self._around_step,
             "update": self._around_update,
+            "get_scale": self._around_get_scale,
         }.items():
-            patches.around(GradScaler, method, self._unless_idle(around))
-        patches.around(GradScaler, "get_scale", self._unless_idle(self._around_get_scale))
+            if method in vars(kind):
+                self._patches.around(kind, method, self._unless_idle(around))
+
+    def _watch_sharded(self) -> None:
+        """FSDP1's scaler has methods of its own, which do not call those of the other."""
+        kind = getattr(sys.modules.get(SHARDED), "ShardedGradScaler", None)
+        if kind is not None and not self._sharded:
+            self._sharded = True
+            self._watch(kind)
 
     def _unless_idle(self, around: Function) -> Function:
         journal = self.journal
@@ -70,12 +91,17 @@ class Scalers:
         return wrapper
 
     def _name(self, scaler: GradScaler) -> str:
-        return self.journal.name("scaler", scaler)
+        name = self.journal.name("scaler", scaler)
+        if name not in self.optimizers.called:
+            self.optimizers.call(name, scaler)
+        return name
 
     def _around_get_scale(self, real: Function) -> Function:
         def get_scale(scaler: GradScaler) -> Any:
             self._asks(scaler)
-            return real(scaler)
+            scale = real(scaler)
+            self.read[self._name(scaler)] = scale
+            return scale
 
         return get_scale
 
@@ -115,7 +141,10 @@ class Scalers:
 
     @unfailing
     def _unscales(self, scaler: GradScaler, optimizer: Optimizer) -> None:
-        at, known = self.journal.arrive(), self.optimizers.known(inner(optimizer))
+        at, wrapped = self.journal.arrive(), inner(optimizer)
+        known = self.optimizers.known(wrapped)
+        if known.spelled is None:  # it need not come to a step
+            self.optimizers.spell(known, wrapped)
         self.journal.post(self.journal.made(Unscale, at, known.name, self._name(scaler)))
 
     @unfailing
@@ -163,4 +192,5 @@ class Scalers:
     @unfailing
     def _updated(self, scaler: GradScaler) -> None:
         at = self.journal.arrive()
+        self.read.pop(self._name(scaler), None)
         self.journal.post(self.journal.made(Update, at, self._name(scaler)))

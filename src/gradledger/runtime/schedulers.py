@@ -21,6 +21,8 @@ class Schedulers:
         self.journal = journal
         self.optimizers = optimizers
         self._inside = threading.local()
+        self.moved: list[Schedule] | None = None
+        """While a framework moves a scheduler: what it moved, as often as it did."""
 
     def watch(self, patches: Patches) -> None:
         """Audit all schedulers until the patches are closed."""
@@ -57,5 +59,12 @@ class Schedulers:
     def _tell(self, scheduler: LRScheduler) -> None:
         journal, at = self.journal, self.journal.arrive()
         name = journal.name("scheduler", scheduler)
+        if name not in self.optimizers.called:
+            self.optimizers.call(name, scheduler)
         optimizer = self.optimizers.known(inner(scheduler.optimizer)).name
-        journal.post(journal.made(Schedule, at, name, optimizer))
+        event = journal.made(Schedule, at, name, optimizer)
+        if self.moved is not None:
+            self.moved.append(event)
+            if len(self.moved) > 1:
+                return
+        journal.post(event)

@@ -13,8 +13,11 @@ import torch
 from gradledger.ledger.events import Event
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.places import Place
+from gradledger.ledger.unseen import Unseen
 from gradledger.recording import Recorder, RunInfo
 from gradledger.recording.fingerprints import note_fingerprint
+from gradledger.recording.unseen import note_unseen
+from gradledger.rules.framework_cures import cured
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.measuring import Measured
 from gradledger.runtime.optimizers import Optimizers
@@ -28,12 +31,14 @@ class Scribe:
     def __init__(self, recorder: Recorder, journal: Journal, subject: str) -> None:
         self._recorder = recorder
         self._places = journal.places
+        self._frameworks = journal.frameworks
         self._known: set[str] = set()
         """Files whose source is written down."""
         if subject:
             recorder.remark("subject", subject)
         journal.heard.append(self._hear)
         journal.failed.append(self._failed)
+        journal.overlooked.told.append(self._overlooked)
 
     def listen(self, optimizers: Optimizers, replicas: Replicas) -> None:
         """Hear also what is told besides events."""
@@ -43,23 +48,26 @@ class Scribe:
 
     def _hear(self, event: Event, findings: tuple[Finding, ...]) -> None:
         self._recorder.record(event)
-        if event.at.path not in self._known:
-            self._read(event.at.path)
+        self._read(event.at)
         for finding in findings:
-            self._recorder.note_finding(finding)
+            self._recorder.note_finding(cured(finding, self._frameworks))
             for place in finding.places:
-                if place.path not in self._known:
-                    self._read(place.path)
+                self._read(place)
 
-    def _read(self, path: str) -> None:
-        self._known.add(path)
-        self._recorder.source(path, self._places.source(path).text)
+    def _read(self, place: Place) -> None:
+        for step in (place,) if place.via is None else place.way:
+            if step.path not in self._known:
+                self._known.add(step.path)
+                self._recorder.source(step.path, self._places.source(step.path).text)
 
     def _named(self, optimizer: str, variable: str) -> None:
         self._recorder.remark("called", variable, name=optimizer)
 
     def _failed(self, error: Exception) -> None:
         self._recorder.remark("trouble", in_words(error))
+
+    def _overlooked(self, unseen: Unseen) -> None:
+        note_unseen(self._recorder, unseen)
 
     def measured(self, told: Measured) -> None:
         """Take the numbers of a step."""
@@ -72,8 +80,9 @@ class Scribe:
         note_fingerprint(self._recorder, at, step, prints)
 
 
-def this_run(main: str | None) -> RunInfo:
-    """What runs here, with what, as which rank."""
+def this_run(main: str | None, rank: tuple[int, int] | None = None) -> RunInfo:
+    """What runs here, with what, as which rank of how many; as the launcher says, if None."""
+    told = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     elastic = ("TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT")
     return RunInfo(
         main or (sys.argv[0] if sys.argv else ""),
@@ -83,7 +92,6 @@ def this_run(main: str | None) -> RunInfo:
             "torch": torch.__version__,
             "gradledger": version("gradledger"),
         },
-        int(os.environ.get("RANK", "0")),
-        int(os.environ.get("WORLD_SIZE", "1")),
+        *(rank or told),
         " ".join(os.environ[name] for name in elastic if name in os.environ),
     )

@@ -6,6 +6,7 @@ from importlib.machinery import SourcelessFileLoader
 from types import CodeType
 
 from gradledger.errors import GradledgerError
+from gradledger.runtime import suggestions
 
 
 class TargetError(GradledgerError):
@@ -21,9 +22,12 @@ def compiled(path: str, file: str) -> CodeType:
     if first_line.startswith(b"#!") and b"python" not in first_line and not _starts_python(source):
         program = first_line[2:].decode("utf-8", "replace").strip()
         raise TargetError(
-            f"{path} is no Python program: its first line says that {program} runs it. Name the "
-            "Python script that it starts."
+            f"{path} is no Python program: its first line says that {program} runs it. "
+            f"{suggestions.of_shell_script(source)}"
         )
+    if path.endswith((".sh", ".bash")) and not first_line.startswith(b"#!"):
+        said = suggestions.of_shell_script(source)
+        raise TargetError(f"{path} is a shell script, and no Python program. {said}")
     if b"\0" in source:
         raise TargetError(f"{path} is no Python program: it is a binary file.")
     try:

@@ -12,6 +12,7 @@ End = tuple[int | None, int | None]
 """Line and column where an expression ends: what it is known by in a code object, too."""
 
 _GRAD = re.compile(r"""\._?grad\b|["']_?grad["']""")
+_EXITS = {"exit", "quit", "sys.exit", "os._exit", "os.abort"}
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
@@ -77,8 +78,12 @@ class Source:
     @cached_property
     def _surviving(self) -> list[ast.stmt]:
         """The blocks that catch exceptions, and the loops that have one inside."""
-        catching = [s for s in self.statements if _catches(s)]
         loops = [s for s in self.statements if isinstance(s, _LOOPS)]
+        catching = [
+            s
+            for s in self.statements
+            if _catches(s) and (not _ends_at_interrupts(s) or self.loop_round(s.lineno) is not None)
+        ]
         return catching + [
             loop
             for loop in loops
@@ -96,9 +101,9 @@ class Source:
                     inner = None
         return inner
 
-    def statements_of(self, code: CodeType) -> list[ast.stmt]:
-        """The statements that this code runs itself, and not the functions in it."""
-        if code.co_name == "<module>":
+    def statements_of(self, code: CodeType | None) -> list[ast.stmt]:
+        """The statements that this code (None: the module) runs itself, not the functions in it."""
+        if code is None or code.co_name == "<module>":
             return _own(self._tree)
         for function in self._nodes:
             if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -106,6 +111,16 @@ class Source:
                 if function.name == code.co_name and code.co_firstlineno == min(decorated):
                     return _own(function)
         return []
+
+    def methods_of(self, classes: set[str]) -> list[list[ast.stmt]]:
+        """The statements of each method of the classes with these names."""
+        return [
+            _own(method)
+            for node in self._nodes
+            if isinstance(node, ast.ClassDef) and node.name in classes
+            for method in node.body
+            if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef)
+        ]
 
     def statement_at(self, line: int) -> ast.stmt | None:
         """The innermost statement at a line; a block only at its header."""
@@ -162,7 +177,28 @@ def _last_line(statement: ast.stmt) -> int:
 
 
 def _catches(statement: ast.stmt) -> bool:
-    return (isinstance(statement, ast.Try) and bool(statement.handlers)) or _suppresses(statement)
+    handlers = statement.handlers if isinstance(statement, ast.Try) else []
+    return any(map(_goes_on, handlers)) or _suppresses(statement)
+
+
+def _goes_on(handler: ast.ExceptHandler) -> bool:
+    """Whether the program may go on behind what a handler does."""
+    leaves = (ast.Continue, ast.Break, ast.Return)
+    if any(isinstance(node, leaves) for part in handler.body for node in ast.walk(part)):
+        return True
+    match handler.body[-1]:
+        case ast.Raise():
+            return False
+        case ast.Expr(ast.Call(func)):
+            return ast.unparse(func) not in _EXITS
+    return True
+
+
+def _ends_at_interrupts(statement: ast.stmt) -> bool:
+    """Whether it catches nothing but Ctrl-C and exits, as a program does that ends then."""
+    handlers = statement.handlers if isinstance(statement, ast.Try) else []
+    caught = [ast.unparse(h.type) if h.type is not None else "" for h in handlers]
+    return bool(caught) and set(caught) <= {"KeyboardInterrupt", "SystemExit"}
 
 
 def _suppresses(node: ast.AST) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from types import CodeType
 from typing import NamedTuple
 
+from gradledger.runtime import suggestions
 from gradledger.runtime.scripts import TargetError, compiled
 
 
@@ -37,6 +38,8 @@ def find_target(words: Sequence[str], *, module: bool = False) -> Target:
     if module:
         here = _unless_told_otherwise(os.getcwd())
         return Target(first, ("-m", *arguments), here, module=first)
+    if first.endswith(".ipynb") and not os.path.isdir(first) and os.path.exists(first):
+        raise TargetError(suggestions.of_notebook(first, arguments))
     if os.path.exists(first):
         found = _folder_or_archive(first, arguments)
         if found or not os.path.isdir(first):
@@ -44,12 +47,13 @@ def find_target(words: Sequence[str], *, module: bool = False) -> Target:
     if found := _command(first, arguments):
         return found
     if os.path.isdir(first):
-        raise TargetError(f"{first} is a folder without a __main__.py. Name a script in it.")
-    if first.endswith((".py", ".pyc")) or os.path.dirname(first):
-        raise TargetError(f"{first} does not exist. It was looked for in {os.getcwd()}.")
+        said = suggestions.of_folder(first)
+        raise TargetError(f"{first} is a folder without a __main__.py. {said}")
+    if first.endswith((".py", ".pyc", ".ipynb", ".sh")) or os.path.dirname(first):
+        raise TargetError(f"{first} does not exist. {suggestions.of_missing(first)}")
     raise TargetError(
-        f"{first} is neither a file in {os.getcwd()} nor a command on the PATH. A module is named "
-        f"after -m: `gradledger run -m {first}`."
+        f"{first} is neither a file in {os.getcwd()} nor a command on the PATH. To run a module, "
+        f"type `gradledger run -m {first}`."
     )
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import linecache
 import re
 import sys
-import weakref
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -23,6 +22,8 @@ from torch import Tensor
 
 from gradledger.ledger.places import Place
 from gradledger.runtime.journal import Journal
+from gradledger.runtime.objects import attributes, is_a
+from gradledger.runtime.tensor_refs import TensorRef
 
 WAIT = frozenset({"GL801"})
 """Rules whose findings an average of the parameters settles."""
@@ -64,7 +65,7 @@ class Togetherness:
         self._mixed = False
         """Gradients were averaged although the ranks were apart."""
         self._asked = False
-        self._looked_at: list[weakref.ref[Tensor]] = []
+        self._looked_at: list[TensorRef] = []
         self._before: Look | None = None
         """What parameters looked like before the ranks last told each other something."""
 
@@ -73,7 +74,8 @@ class Togetherness:
         Their findings wait from now on."""
         every = list(parameters)
         chosen = every[:: max(1, len(every) // FEW)][:FEW]
-        self._looked_at = [weakref.ref(parameter) for parameter in chosen]
+        self._looked_at = [TensorRef(parameter) for parameter in chosen]
+        self.journal.let_go.append(self._looked_at.clear)
         self.apart = self._always_apart = apart
         self.journal.waits |= WAIT
 
@@ -151,21 +153,30 @@ def could_average(journal: Journal) -> bool:
     uses torch? Torch's own does it only for who names it."""
     paths = set(journal.places.met)
     for module in list(sys.modules.values()):
-        path = getattr(module, "__file__", None)
-        if isinstance(path, str) and path.endswith(".py") and _uses_torch(module):
+        path = attributes(module).get("__file__")
+        if type(path) is str and path.endswith(".py") and _uses_torch(module):
             paths.add(path)
     return any(map(_mentions_collectives, paths))
 
 
 def _uses_torch(module: ModuleType) -> bool:
-    ours_or_torchs = module.__name__.partition(".")[0] in ("torch", "gradledger")
-    return not ours_or_torchs and any(map(_is_torchs, list(vars(module).values())))
+    return _package(module) not in ("torch", "gradledger") and any(
+        map(_is_torchs, list(attributes(module).values()))
+    )
+
+
+def _package(module: ModuleType) -> str:
+    return str(attributes(module).get("__name__", "")).partition(".")[0]
 
 
 def _is_torchs(value: object) -> bool:
-    if isinstance(value, ModuleType):
-        return value.__name__.partition(".")[0] == "torch"
-    return isinstance(value, FunctionType | type) and str(value.__module__).startswith("torch.")
+    if is_a(value, ModuleType):
+        return _package(value) == "torch"
+    if is_a(value, type):
+        home = type.__getattribute__(value, "__module__")
+    else:
+        home = value.__module__ if type(value) is FunctionType else None
+    return type(home) is str and home.startswith("torch.")
 
 
 def _mentions_collectives(path: str) -> bool:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from gradledger.ledger.places import Place
 from gradledger.runtime.cells import State
-from gradledger.runtime.samples import edit_between, sample
+from gradledger.runtime.samples import any_in, edit_between, sample
 
 
 class Touch:
@@ -41,4 +41,4 @@ class Known:
         """What was done to it since it looked like that."""
         if self._sample is not None and self._state == seen:
             return edit_between(self._sample, sample(grad))
-        return ("change" if bool(grad.any()) else "zero"), None
+        return ("change" if any_in(grad) else "zero"), None

@@ -7,6 +7,10 @@ import sys
 from collections.abc import Iterable
 from types import FrameType, ModuleType
 
+from gradledger.runtime.objects import attributes, has, is_a
+
+_SAFE = {dict, type(sys._getframe().f_locals), type((lambda: sys._getframe().f_locals)())}
+"""What Python itself keeps variables in: from 3.13 on, functions have a view of theirs."""
 _ASKING = {"locals", "vars", "dir", "eval", "exec"}
 
 
@@ -18,6 +22,8 @@ def variables(frame: FrameType) -> dict[str, object]:
     unless the function may have got it too, or a tracer would write it back.
     """
     seen = frame.f_locals
+    if type(seen) not in _SAFE:  # `exec` with a mapping of the program's own
+        return {}
     found = dict(seen)
     is_copy = sys.version_info < (3, 13) and bool(frame.f_code.co_flags & inspect.CO_OPTIMIZED)
     if is_copy and frame.f_trace is None and not _ASKING.intersection(frame.f_code.co_names):
@@ -27,8 +33,7 @@ def variables(frame: FrameType) -> dict[str, object]:
 
 def _is_round(value: object, name: str) -> bool:
     """Is it an optimizer that stands round another? A program knows the outer one."""
-    kind = type(value)
-    return name.strip("_") == "optimizer" and hasattr(kind, "step") and hasattr(kind, "zero_grad")
+    return name.strip("_") == "optimizer" and has(value, "step") and has(value, "zero_grad")
 
 
 def spelled(wanted: object, frames: Iterable[FrameType]) -> str:
@@ -37,9 +42,8 @@ def spelled(wanted: object, frames: Iterable[FrameType]) -> str:
         for variable, value in variables(frame).items():
             if value is wanted and variable != "self":
                 return variable
-            attributes = getattr(value, "__dict__", None)
-            if type(attributes) is dict and not issubclass(type(value), ModuleType):
-                for name, part in list(attributes.items()):
+            if not is_a(value, ModuleType):
+                for name, part in list(attributes(value).items()):
                     if part is wanted:
                         return variable if _is_round(value, name) else f"{variable}.{name}"
     return ""

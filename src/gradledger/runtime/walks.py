@@ -7,7 +7,7 @@ writing would crash. What a pass reaches is looked for only where several thread
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from torch import Tensor
 
@@ -53,6 +53,8 @@ class Walks:
         """Several threads make passes, or gradients share their memory: what looks as if it had
         changed may have been changed by others, so a pass looks only at what it reaches."""
         cells.elsewhere = self.elsewhere
+        self.owners: Callable[[list[Tensor]], list[Tensor]] = list
+        """Puts shards in the place of the whole parameters that are made of them."""
         self._trained: dict[int, set[int]] = {}
         """For each thread the slots that it has worked with, since there are several."""
         self._passes: dict[int, int] = {}
@@ -123,7 +125,7 @@ class Walks:
         return walk.reach
 
     def _slots(self, roots: list[Tensor]) -> frozenset[int]:
-        return self.met(leaves(roots, nodes(roots)))
+        return self.met(self.owners(leaves(roots, nodes(roots))))
 
     def met(self, found: Iterable[Tensor]) -> frozenset[int]:
         """The slots of the leaves that have been met."""

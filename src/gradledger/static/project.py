@@ -177,11 +177,8 @@ class Project:
 
 
 def _read(path: str) -> bytes | None:
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError:
-        return None
+    data = sources.read_bytes(path)
+    return None if isinstance(data, Trouble) else data
 
 
 def _contents(path: str, *, always: bool) -> bytes | None:

@@ -47,6 +47,8 @@ CASES = {
     "a good run": GOOD,
     "findings": GAN,
     "sampled": GOOD._replace(every=10),
+    "not all seen": GOOD._replace(unseen=True),
+    "findings, and not all seen": GAN._replace(unseen=True),
     "a bug of ours": GAN._replace(trouble=True),
     "many": Facts(
         "train.py",

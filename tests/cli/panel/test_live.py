@@ -95,6 +95,7 @@ def test_the_panel_shows_steps_windows_norms_and_findings_and_leaves_nothing_beh
     assert live.glass.scrolling() is None
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_in_the_verdict(tmp_path: Path, go: int) -> None:
     with run(tmp_path, "--live") as live:
         live.until(shows_the_finding, "finding")
@@ -107,6 +108,7 @@ def test_ctrl_c_ends_in_the_verdict(tmp_path: Path, go: int) -> None:
     assert live.glass.scrolling() is None
 
 
+@pytest.mark.slow
 def test_without_a_terminal_the_run_is_as_ever_but_for_one_sentence(
     tmp_path: Path, go: int
 ) -> None:

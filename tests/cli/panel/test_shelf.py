@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gradledger.cli.panel.screen import Screen
 from gradledger.cli.panel.shelf import Shelf
 from tests.cli.panel.terminal import Glass
+from tests.examples import examples
 
 COLUMNS, ROWS = 40, 12
 
@@ -49,7 +50,7 @@ COLOURED = WORDS.map(lambda text: f"\x1b[31m{text}\x1b[0m\r\n")
 OUTPUT = st.one_of(LINES, LINES, BARS, DOTS, COLOURED, st.just("\n" * 5))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(st.tuples(OUTPUT, st.integers(0, 4), st.integers(0, 3)), max_size=40))
 def test_the_screen_is_what_it_would_be_without_a_panel(
     happens: list[tuple[str, int, int]],
@@ -74,7 +75,7 @@ def test_the_screen_is_what_it_would_be_without_a_panel(
     assert glass.position == plain.position
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     st.lists(
         st.tuples(st.one_of(LINES, BARS, st.just("\n")), st.integers(1, 5), st.booleans()),

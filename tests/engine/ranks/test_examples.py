@@ -7,7 +7,11 @@ import pytest
 from tests.engine.ranks.launching import launch
 
 
-@pytest.mark.parametrize(("program", "real"), [("ddp.py", True), ("fsdp.py", False)])
+# Takes long: torchrun and each rank are, for DDP, real processes, and load torch.
+@pytest.mark.parametrize(
+    ("program", "real"),
+    [pytest.param("ddp.py", True, marks=pytest.mark.slow), ("fsdp.py", False)],
+)
 def test_the_auditor_finds_nothing_on_two_ranks(program: str, real: bool) -> None:
     run = ("gradledger", "run", "--fail-on", "warning", f"examples/{program}")
     said = launch(2, *run, real=real)

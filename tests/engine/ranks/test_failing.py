@@ -13,9 +13,15 @@ from tests.engine.ranks.launching import launch
 @pytest.mark.parametrize(
     ("where", "cause"),
     [
-        ("forward", "rank 1 in the forward: Boom: in the forward"),
+        pytest.param(
+            "forward", "rank 1 in the forward: Boom: in the forward", marks=pytest.mark.slow
+        ),
         ("backward", "rank 1 in the backward: Boom: in the backward"),
-        ("data", "rank 1 without data: there was no micro-batch yet that it could repeat"),
+        pytest.param(
+            "data",
+            "rank 1 without data: there was no micro-batch yet that it could repeat",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_all_ranks_of_a_sharded_model_raise_with_the_rank_and_the_cause(
@@ -27,6 +33,7 @@ def test_all_ranks_of_a_sharded_model_raise_with_the_rank_and_the_cause(
         assert last.startswith(f"RankFailure: {cause}"), (rank, last)
 
 
+@pytest.mark.slow
 def test_killed_in_a_window_it_ends_bit_for_bit_like_the_undisturbed_run(tmp_path: Path) -> None:
     calm, killed = tmp_path / "calm", tmp_path / "killed"
     for folder, at in ((calm, -1), (killed, 1005)):

@@ -10,6 +10,7 @@ from tests.engine.loops import assert_equal, assert_same
 from tests.engine.ranks.cases import random_schedules, replicated, sharded
 from tests.engine.ranks.launching import run_set
 from tests.engine.ranks.schedules import Schedule, reference
+from tests.tiers import slow_but
 
 Results = list[dict[str, Any]]
 
@@ -36,7 +37,12 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
 
 
 @pytest.mark.parametrize(
-    ("key", "name"), [(key, name) for key, found in SETS.items() for name in found]
+    ("key", "name"),
+    # Takes long: three ranks train a hundred random schedules one after another.
+    slow_but(
+        lambda case: "random" not in case[0],
+        [(key, name) for key, found in SETS.items() for name in found],
+    ),
 )
 def test_the_update_is_that_of_the_big_batch(
     key: str, name: str, results: dict[str, Results]

@@ -13,6 +13,8 @@ from tests.engine.ranks.launching import launch
 from tests.engine.ranks.sharing import ACCUMULATE, RANKS, SAVED, data, left
 from tests.once import once
 
+pytestmark = pytest.mark.slow  # four launches, of up to four ranks, before the first
+
 
 @pytest.fixture(scope="module", params=["replicas", "shards"])
 def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:

@@ -10,7 +10,8 @@ from tests.engine.ranks.cases import stories, two_nets
 from tests.engine.ranks.launching import run_set
 
 
-@pytest.fixture(scope="module", params=[3])
+# The first takes long: each launch goes through all stories, for all who ask.
+@pytest.fixture(scope="module", params=[2, pytest.param(3, marks=pytest.mark.slow)])
 def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return run_set("stories", request.param, tmp_path_factory)
 
@@ -21,7 +22,7 @@ def test_it_is_so_that(story: str, told: list[dict[str, Any]]) -> None:
         assert each[story] is None, f"on rank {rank}: {each[story]}"
 
 
-@pytest.fixture(scope="module", params=[2, 3])
+@pytest.fixture(scope="module", params=[2, pytest.param(3, marks=pytest.mark.slow)])
 def told_of_two(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return run_set("two nets", request.param, tmp_path_factory)
 

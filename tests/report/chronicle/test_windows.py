@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from gradledger.ledger import Place
 from gradledger.ledger.events import Backward, Clear, Event, Skipped, Step, Weight
 from gradledger.report.chronicle import Used, weighed, windows
+from tests.examples import examples
 from tests.report.chronicle.recorded import chronicle_of
 from tests.strategies import OPENING, OWNED, event_lists
 
@@ -21,7 +22,7 @@ def items(n: int) -> Weight:
     return Weight("mean", 1, n)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(event_lists)
 def test_there_is_a_window_for_each_step_and_each_skipped_one(events: list[Event]) -> None:
     chronicle = chronicle_of([*OPENING, *events])

@@ -28,6 +28,7 @@ from gradledger.ledger.events import (
     Update,
     Weight,
 )
+from gradledger.ledger.unseen import Unseen
 from gradledger.recording import RunInfo
 from gradledger.report.chronicle import Chronicle, together
 from gradledger.report.page import page
@@ -270,6 +271,16 @@ def empty() -> Chronicle:
     return scene([], "print('hello')\n", path="hello.py", measured=False)
 
 
+def not_all_seen() -> Chronicle:
+    """A run with no finding, of which some things went unseen."""
+    told = plain(60)
+    unseen = (
+        Unseen("weights", "the loss is compiled", 14),
+        Unseen("processes", f"not Python's {EVIL}", 2, ("4123", "4124")),
+    )
+    return replace(told, verdict=told.verdict._replace(unseen=unseen))
+
+
 EVIL = "</script><img src=x onerror=alert(1)>"
 """What a parameter, a path, an optimizer or a line of code may be called to do harm."""
 
@@ -313,5 +324,6 @@ ALL: dict[str, Callable[[], list[Chronicle]]] = {
     "ranks": two_ranks,
     "eight ranks": lambda: [plain(300, rank=rank) for rank in range(8)],
     "empty": lambda: [empty()],
+    "not all seen": lambda: [not_all_seen()],
     "hostile": lambda: [hostile()],
 }

@@ -14,7 +14,7 @@ class Regression(lightning.LightningModule):
 
     def training_step(self, batch: list[Tensor], batch_idx: int) -> Tensor:
         x, y = batch
-        return nn.functional.mse_loss(self.net(x), y)
+        return nn.functional.mse_loss(self.net(x), y)  # may be: GL302, of two divided by four
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return torch.optim.SGD(self.parameters(), lr=0.05)
@@ -33,4 +33,4 @@ trainer = lightning.Trainer(
     enable_progress_bar=False,
     enable_model_summary=False,
 )
-trainer.fit(Regression(), loader)  # may be: GL302, of two divided by four
+trainer.fit(Regression(), loader)

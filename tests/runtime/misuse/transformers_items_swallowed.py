@@ -16,7 +16,8 @@ class Net(nn.Module):
 
     def forward(self, x: Tensor, labels: Tensor, **kwargs: Any) -> dict[str, Tensor]:
         out = self.layers(x)
-        return {"loss": nn.functional.mse_loss(out, labels), "logits": out}
+        loss = nn.functional.mse_loss(out, labels)  # GL301: four means are added up
+        return {"loss": loss, "logits": out}
 
 
 set_seed(0)
@@ -36,4 +37,4 @@ with tempfile.TemporaryDirectory() as folder:
         disable_tqdm=True,
     )
     trainer = Trainer(Net(), arguments, train_dataset=data)
-    trainer.train()  # GL301: the model swallows num_items_in_batch, so four means are added up
+    trainer.train()

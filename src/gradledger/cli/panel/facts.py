@@ -35,5 +35,7 @@ class Facts(NamedTuple):
     """The worst first."""
     every: int = 1
     """One cycle in so many is audited."""
+    unseen: bool = False
+    """Something was not seen: that there is no finding says nothing about it."""
     trouble: bool = False
     """The audit has ended before the run has."""

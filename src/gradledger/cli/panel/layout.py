@@ -70,9 +70,10 @@ def _state(facts: Facts) -> list[Piece]:
     if facts.trouble:
         return [*state, ", " if state else "", ("not audited any more", "error")]
     if not state:
-        state = [
-            ("no findings so far", "cure" if any(lane.steps for lane in facts.lanes) else "dim")
-        ]
+        good = any(lane.steps for lane in facts.lanes) and not facts.unseen
+        state = [("no findings so far", "cure" if good else "dim")]
+    if facts.unseen:
+        state.append((", not all seen", "info"))
     if facts.every > 1:
         state.append((f", 1 cycle in {facts.every:,}", "dim"))
     return state

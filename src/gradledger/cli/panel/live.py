@@ -39,7 +39,8 @@ class Live:
         def facts() -> Facts:
             with contextlib.suppress(RuntimeError):  # one more came in just now: next time
                 self._names = audit.names
-            return seen.facts(self._names, trouble=journal.failure is not None)
+            failed = journal.failure is not None
+            return seen.facts(self._names, unseen=bool(journal.unseen), trouble=failed)
 
         self._panel.begin(facts)
         return ""

@@ -47,7 +47,7 @@ class Notes:
         """An event is about to be entered."""
         if type(event) is Step:
             name = event.optimizer
-            self.steps[name] = self.steps.get(name, 0) + 1
+            self.steps[name] = self.steps.get(name, 0) + (not event.within)
             self.before[name] = self.book.page
         elif type(event) is Skipped:
             self.skipped[event.optimizer] = self.skipped.get(event.optimizer, 0) + 1
@@ -75,7 +75,7 @@ class Seen:
         self._norms: dict[str, Course] = {}
         self._paces: dict[str, deque[tuple[float, int]]] = {}
 
-    def facts(self, names: dict[str, str], *, trouble: bool = False) -> Facts:
+    def facts(self, names: dict[str, str], *, unseen: bool = False, trouble: bool = False) -> Facts:
         """All that the panel shows, as of now. `names`: what the program calls its optimizers."""
         now, page = time.monotonic(), self._notes.book.page
         self._take_norms()
@@ -89,6 +89,7 @@ class Seen:
             tuple(lanes),
             tuple(ordered(finding for finding in found if finding.rule in self._kept)),
             every=self._every,
+            unseen=unseen,
             trouble=trouble,
         )
 

@@ -49,7 +49,7 @@ def spent(step: Step, page: Page) -> tuple[Spent, ...]:
 
 
 def ended(event: Event, page: Page) -> Iterator[Ended]:
-    """What the event decides: entries spent, spent again, or cleared unspent."""
+    """What the event decides: entries spent, spent again, cleared unspent, or left in what died."""
     match event:
         case Step():
             for names, cell in page.spent_by(event):
@@ -57,8 +57,9 @@ def ended(event: Event, page: Page) -> Iterator[Ended]:
                     fate = "spent" if holding.fresh else "spent again"
                     yield Ended(holding.at, event.optimizer, fate, len(names) * holding.count)
         case Clear() | Gone() | Edit(kind="assign"):
+            fate = "left over" if isinstance(event, Gone) else "cleared"
             for names, cell in page.among(event.cells):
-                yield from _unspent(len(names), cell, "cleared")
+                yield from _unspent(len(names), cell, fate)
 
 
 def left_over(page: Page) -> Iterator[Ended]:

@@ -14,6 +14,7 @@ from gradledger.ledger.events import (
     Clear,
     Edit,
     Event,
+    Gone,
     Own,
     Skipped,
     Step,
@@ -68,6 +69,7 @@ def told(recording: Recording) -> Chronicle:
         recording.sources(),
         seconds,
         trouble=about.get("trouble") or _trouble(recording),
+        unseen=recording.unseen(),
     )
     return Chronicle(
         run=run,
@@ -101,6 +103,7 @@ def glimpse(recording: Recording) -> Testimony:
         tuple(spelled(one.finding, names) for one in _one_per_fault(recording.findings())),
         sources=recording.sources(),
         trouble=about.get("trouble", ""),
+        unseen=recording.unseen(),
     )
     return Testimony(verdict, recording.fingerprints(), whole=recording.ended)
 
@@ -148,6 +151,10 @@ class Teller:
         self._marker = Marker(self._lanes, self.sites)
         self._made_at: dict[str, Place] = {}
         self._held: dict[str, CellNames] = {}
+        self._owned: set[str] = set()
+        """Cells that some optimizer holds; others may have the names of those that are gone."""
+        self.parameters = 0
+        """How many parameters optimizers have held, all together."""
         self._flows: Counter[tuple[Place, str | None, str]] = Counter()
         self._outcomes: dict[tuple[int, int], _Outcome] = {}
         self._turn: list[Mark] = []
@@ -169,6 +176,8 @@ class Teller:
             self._flows[gone.at, gone.owner, gone.fate] += gone.entries
         if isinstance(event, Own):
             self._own(event)
+        elif isinstance(event, Gone):
+            self._owned -= event.cells
         if outcome.mark is not None:
             self._mark(outcome.mark, event, outcome)
         while self._wanted and self._wanted[-1] <= number:
@@ -241,16 +250,13 @@ class Teller:
         return len(self.turns) - 1, max(len(self.patterns.all[self.turns[-1]]) - 1, 0)
 
     def _own(self, event: Own) -> None:
+        self.parameters += len(event.cells - self._owned)
+        self._owned |= event.cells
         self._lanes(event.optimizer)
         self._made_at.setdefault(event.optimizer, event.at)
         self._held[event.optimizer] = self._held.get(event.optimizer, frozenset()) | event.cells
 
     # Asking
-
-    @property
-    def parameters(self) -> int:
-        """How many parameters optimizers have held, all together."""
-        return len(frozenset[str]().union(*self._held.values()))
 
     def lanes(self, names: Names) -> tuple[Lane, ...]:
         """The optimizers."""

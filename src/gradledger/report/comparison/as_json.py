@@ -48,7 +48,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
 
 def _side(side: Side) -> dict[str, Any]:
     told = as_json.document(side.verdict)
-    del told["findings"], told["unknown"]
+    del told["findings"]
     return {**told, "ended": side.ended, "seconds_per_step": side.pace}
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.verdict import Verdict
-from gradledger.report.balance import balance
+from gradledger.report.balance import balance, faultless
 from gradledger.report.comparison.comparing import Comparison, Side
 from gradledger.report.comparison.lanes import Change, Windows
 from gradledger.report.comparison.measures import Measures
@@ -17,6 +17,8 @@ from gradledger.report.terminal import Line, Terminal
 from gradledger.report.visible import visible
 from gradledger.rules import find
 from gradledger.rules.ordering import severity
+
+Section = Callable[[Comparison, Terminal], Iterator[Line]]
 
 MOST = 5
 """So many kinds of changes are told of an optimizer; more would hide the point."""
@@ -35,7 +37,15 @@ TALLIED = {
 def lines(comparison: Comparison, terminal: Terminal, names: tuple[str, str]) -> Iterator[Line]:
     """All that changed; `names` are those of the recordings."""
     yield from _sides(comparison, names)
-    for section in (_findings, _steps, _windows, _measures, _tallies, _settings):
+    for section in (
+        _findings,
+        *_unseen_in(comparison),
+        _steps,
+        _windows,
+        _measures,
+        _tallies,
+        _settings,
+    ):
         yield ()
         yield from section(comparison, terminal)
 
@@ -56,9 +66,12 @@ def _side(side: Side) -> Line:
     cut_off = "" if side.ended else ", cut off"
     said = f"{visible(verdict.subject)}, {counted(verdict.tally.steps, 'step')}{cut_off}"
     if not verdict.tally.entries and not verdict.findings:
-        return said, "nothing to audit"
+        unwatched = verdict.unseen or verdict.trouble
+        return said, "no backward pass was seen" if unwatched else "nothing to audit"
     if balance(verdict):
         return said, ("the books balance", "cure")
+    if faultless(verdict):
+        return said, ("no fault found in what was seen", "info")
     return said, ("the books do not balance", "fault")
 
 
@@ -96,6 +109,29 @@ def _trend(trend: int) -> tuple[str, str]:
     if trend == 0:
         return "as before", "dim"
     return ("more often", "warning") if trend > 0 else ("less often", "cure")
+
+
+# What was not seen --------------------------------------------------------------------------
+
+
+def _unseen_in(comparison: Comparison) -> tuple[Section, ...]:
+    """A section of its own, where there is anything to say."""
+    sides = comparison.before.verdict, comparison.after.verdict
+    return (_unseen,) if any(side.unseen for side in sides) else ()
+
+
+def _unseen(comparison: Comparison, terminal: Terminal) -> Iterator[Line]:
+    was, now = comparison.before.verdict.unseen, comparison.after.verdict.unseen
+    said = "" if was != now else "the same, before and after"
+    yield (("Not seen: " if said else "Not seen", "heading"), said)
+    listed = [("", now)] if was == now else [("before", was), ("after", now)]
+    told: list[Line] = []
+    for word, entries in listed:
+        for number, entry in enumerate(entries):
+            told.append((word if not number else "", visible(entry.phrase)))
+        if not entries:
+            told.append((word, "nothing went unseen"))
+    yield from rows(told)
 
 
 # What was done ------------------------------------------------------------------------------

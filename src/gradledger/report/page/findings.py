@@ -19,6 +19,7 @@ from gradledger.report.sources import Sources
 from gradledger.report.visible import visible
 from gradledger.rules import find
 from gradledger.rules.explanation import sentence
+from gradledger.rules.framework_cures import fix
 from gradledger.rules.ordering import severity
 
 Cures = Mapping[tuple[str, Place], str]
@@ -95,7 +96,7 @@ def _card(
             PlaceRow(row.what, row.where, painted(row.code), row.note)
             for row in places(finding, sources)
         ),
-        fix=prose(sentence(rule.fix)),
+        fix=prose(sentence(fix(finding))),
         symptom=prose(sentence(rule.symptom)),
         extent=extent(finding, verdict),
         patch=cure(diff) if diff else example(rule),

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from gradledger.ledger.outcomes import Tally
 from gradledger.ledger.verdict import Verdict
-from gradledger.report.balance import balance
+from gradledger.report.balance import balance, faultless
 from gradledger.report.chronicle import Chronicle
 from gradledger.report.counts import counted
+from gradledger.report.gaps import gaps
 from gradledger.report.paths import shown
 from gradledger.report.visible import cut, visible
 from gradledger.rules.ordering import WORST_FIRST, severity
@@ -41,9 +42,11 @@ class Overview(NamedTuple):
 
     title: str
     judged: str
-    """`balance`, `unbalanced` or `nothing`."""
+    """`balance`, `unbalanced`, `unseen` or `nothing`."""
     headline: str
     score: str
+    empty: bool
+    """Nothing was found, and nothing counted."""
     remarks: tuple[str, ...]
     figures: tuple[Figure, ...]
     counted_on: str
@@ -59,7 +62,8 @@ def overview(chronicles: Sequence[Chronicle], verdict: Verdict) -> Overview:
         title=visible(verdict.subject),
         judged=judged,
         headline=headline,
-        score=score(verdict) if judged != "nothing" else "",
+        score=score(verdict),
+        empty=_empty(verdict),
         remarks=tuple(_remarks(chronicles, verdict)),
         figures=_figures(chronicles, verdict),
         counted_on=f"rank {chronicles[0].run.rank}" if len(chronicles) > 1 else "",
@@ -95,19 +99,25 @@ def shares(tally: Tally) -> tuple[Share, ...]:
 
 
 def _judged(verdict: Verdict) -> tuple[str, str]:
-    if not verdict.findings and not verdict.tally.entries:
+    if _empty(verdict):
+        if verdict.unseen or verdict.trouble:
+            return "unseen", "No verdict."
         return "nothing", "There was nothing to audit."
-    books = "As far as they were kept, the books" if verdict.trouble else "The books"
     if balance(verdict):
-        return "balance", f"{books} balance."
+        return "balance", "The books balance."
+    if faultless(verdict):
+        return "unseen", "No fault found in what was seen."
+    books = "As far as they were kept, the books" if verdict.trouble else "The books"
     return "unbalanced", f"{books} do not balance."
+
+
+def _empty(verdict: Verdict) -> bool:
+    return not verdict.findings and not verdict.tally.entries
 
 
 def _remarks(chronicles: Sequence[Chronicle], verdict: Verdict) -> list[str]:
     """What keeps the rest from being the whole story."""
-    said = []
-    if verdict.trouble:
-        said.append(f"Not all was audited: {visible(verdict.trouble)}.")
+    said = [gap.sentence for gap in gaps(verdict)]
     cut_off = [c for c in chronicles if not c.ended]
     if cut_off:
         who = "The run" if len(chronicles) == 1 else _ranks(cut_off)

@@ -11,6 +11,7 @@ from gradledger.report.perfetto.events import Details
 from gradledger.report.sources import Sources
 from gradledger.report.visible import visible
 from gradledger.rules import find
+from gradledger.rules.framework_cures import fix
 
 
 class Words:
@@ -62,7 +63,7 @@ class Words:
             "says": rule.says,
             "detail": visible(finding.detail),
             "times": finding.count,
-            "fix": rule.fix,
+            "fix": fix(finding),
             **self._of_place(finding.at),
         }
         return f"{rule.code} {rule.name}", details

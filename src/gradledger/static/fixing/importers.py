@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 # In a notebook, a line of code begins with a quote.
 _FROM = re.compile(
-    rb"(?:^|\")[ \t]*from[ \t]+\.*([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]*)", re.MULTILINE
+    rb"(?:^|\")[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]*)", re.MULTILINE
 )
 _IMPORT = re.compile(rb"(?:^|\"|;)[ \t]*import[ \t]+([^\n#;(\"]+)", re.MULTILINE)
 _WORD = re.compile(rb"[\w.]+")

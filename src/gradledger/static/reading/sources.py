@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from gradledger.ledger.tuples import NamedTuple
 
@@ -144,11 +145,18 @@ def read(path: str) -> Source | Trouble:
 def read_bytes(path: str, *, most: int | None = None) -> bytes | Trouble:
     """All that is in the file; or so many bytes of its beginning, and no more."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        # To open a pipe that nobody writes to would wait for ever, too.
+        descriptor = os.open(path, os.O_RDONLY | _BINARY | _NO_WAITING)
         try:
+            status = os.fstat(descriptor)
+            kind = status.st_mode
+            if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind) or _is_given(path, kind)):
+                return Trouble(path, 0, "it can't be read: it is a device or a pipe, not a file")
+            if _NO_WAITING and not stat.S_ISREG(kind):
+                os.set_blocking(descriptor, True)
             if most is not None:
                 return os.read(descriptor, most)
-            size = os.fstat(descriptor).st_size
+            size = status.st_size
             data = os.read(descriptor, size + 1)
             parts = [data]
             # A file that is not written to just now ends there; a pipe has no size.
@@ -159,6 +167,15 @@ def read_bytes(path: str, *, most: int | None = None) -> bytes | Trouble:
     except (OSError, ValueError) as error:  # ValueError: a path that can't be, with a NUL in it
         return Trouble(path, 0, f"it can't be read: {getattr(error, 'strerror', None) or error}")
     return b"".join(parts)
+
+
+_BINARY = getattr(os, "O_BINARY", 0)
+_NO_WAITING = getattr(os, "O_NONBLOCK", 0)
+
+
+def _is_given(path: str, mode: int) -> bool:
+    """Whether it is what a shell gives in the place of a file: `<(cat a.py)`, `/dev/stdin`."""
+    return stat.S_ISFIFO(mode) and path.startswith(("/dev/", "/proc/"))
 
 
 def from_bytes(path: str, data: bytes) -> Source | Trouble:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradledger.static.checked import IRRELEVANT, Result
+from gradledger.static.reading.sources import Trouble, read_bytes
 from gradledger.static.running.hashing import hash_of
 
 if TYPE_CHECKING:
@@ -141,11 +142,10 @@ class Cache:
         known = self._hashed.get(path)
         if known is not None and known[:2] == [*stamp]:
             return str(known[2])
-        try:
-            with open(path, "rb") as file:
-                found = hash_of(file.read())
-        except OSError:
+        data = read_bytes(path)
+        if isinstance(data, Trouble):
             return None
+        found = hash_of(data)
         if self._is_settled(stamp):
             self._hashed[path] = [*stamp, found]
             self._changed = True

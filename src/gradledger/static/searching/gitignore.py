@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable
+import stat
+from collections.abc import Iterable, Iterator
 
 _CLASSES = {
     "alnum": r"a-zA-Z0-9", "alpha": r"a-zA-Z", "blank": r" \t", "cntrl": r"\x00-\x1f\x7f",
@@ -15,41 +17,98 @@ _NEVER = r"(?!)"
 FOLDER = "\0"
 """Stands behind the path of a folder. No name holds it, so no pattern takes it for a letter."""
 
+Parts = tuple[str, ...]
+"""A pattern, as a regular expression for each letter, and these for what may be many."""
+_NAME, _REST, _FOLDERS = r"[^/\0]*", r"[^\0]*", r"(?:.*/)?"
+_MAYBE_FOLDER = f"{FOLDER}?"
+_STARS = frozenset({_NAME, _REST, _FOLDERS})
+_OPTIONAL = _STARS | {_MAYBE_FOLDER, ""}
+_FEW = 3
+
 
 class Ignores:
     """The patterns of one file. Paths are relative to where it is; see FOLDER."""
 
-    __slots__ = ("_any", "_patterns")
+    __slots__ = ("_any", "_patterns", "_wild")
 
     def __init__(self, lines: Iterable[str]) -> None:
         found = [pattern for line in lines if (pattern := _pattern(line))]
         # Nearly every path is meant by none: one look tells.
-        self._any = re.compile("|".join(rule for _, rule in found) or _NEVER, re.DOTALL).match
-        self._patterns = tuple((ignored, rule) for ignored, rule in reversed(found))
+        tame = [_regex(parts) for _, parts in found if not _is_wild(parts)]
+        self._any = re.compile("|".join(tame) or _NEVER, re.DOTALL).match
+        self._wild = [parts for _, parts in found if _is_wild(parts)]
+        self._patterns = tuple(reversed(found))
 
     def __bool__(self) -> bool:
         return bool(self._patterns)
 
     def verdict(self, path: str) -> bool | None:
         """Ignored, not ignored after all (`!`), or None where no pattern is about it."""
-        if not self._any(path):
+        if not self._any(path) and not any(_matches(parts, path) for parts in self._wild):
             return None
-        for ignored, rule in self._patterns:  # the last one that matches decides
-            if re.compile(rule, re.DOTALL).match(path):
+        for ignored, parts in self._patterns:  # the last one that matches decides
+            if _matches(parts, path):
                 return ignored
         return None
+
+
+def _regex(parts: Parts) -> str:
+    return rf"(?:{''.join(parts)}\Z)"
+
+
+def _is_wild(parts: Parts) -> bool:
+    """Whether `re`, which tries all ways to share a path out among stars, may take for ever."""
+    return sum(part in _STARS for part in parts[1:]) > _FEW
+
+
+def _matches(parts: Parts, path: str) -> bool:
+    if not _is_wild(parts):
+        return re.compile(_regex(parts), re.DOTALL).match(path) is not None
+    # All ways at once: the time it takes is at most the length of the pattern times the path's.
+    now = _entered(parts, {0})
+    for sign in path:
+        now = _entered(parts, {place for old in now for place in _after(parts, old, sign)})
+    return len(parts) in now
+
+
+def _after(parts: Parts, place: int, sign: str) -> Iterator[int]:
+    """Where in the pattern one may be behind this letter. Below 0: in the folders before -place."""
+    if place < 0 or (place < len(parts) and parts[place] == _FOLDERS):
+        behind = -place if place < 0 else place + 1
+        yield -behind
+        if sign == "/":
+            yield behind
+    elif place < len(parts):
+        if parts[place] in _STARS:
+            if sign != FOLDER and (sign != "/" or parts[place] == _REST):
+                yield place
+        elif re.compile(parts[place], re.DOTALL).fullmatch(sign):
+            yield place + 1
+
+
+def _entered(parts: Parts, places: set[int]) -> set[int]:
+    """These places, and those behind parts that may be left out."""
+    waiting = list(places)
+    while waiting:
+        place = waiting.pop()
+        if 0 <= place < len(parts) and parts[place] in _OPTIONAL and place + 1 not in places:
+            places.add(place + 1)
+            waiting.append(place + 1)
+    return places
 
 
 def read_ignores(path: str) -> Ignores | None:
     """The patterns of this file; None where it is not there, can't be read, or has none."""
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe has no end, nor have some devices
+            return None
         with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="\n") as file:
             return Ignores(file) or None
     except OSError:
         return None
 
 
-def _pattern(line: str) -> tuple[bool, str] | None:
+def _pattern(line: str) -> tuple[bool, Parts] | None:
     """Whether the line ignores, and what it matches, from the beginning to the end of a path."""
     line = line.removesuffix("\n").removesuffix("\r")
     if line.startswith("#"):
@@ -64,17 +123,17 @@ def _pattern(line: str) -> tuple[bool, str] | None:
     glob = glob.removeprefix("/")
     if not glob:
         return None
-    start = "" if anchored else "(?:.*/)?"
-    end = FOLDER if only_folders else f"{FOLDER}?"
-    return ignored, rf"(?:{start}{_translated(glob, anchored)}{end}\Z)"
+    start = "" if anchored else _FOLDERS
+    end = FOLDER if only_folders else _MAYBE_FOLDER
+    return ignored, (start, *_translated(glob, anchored), end)
 
 
-def _translated(glob: str, anchored: bool) -> str:
+def _translated(glob: str, anchored: bool) -> list[str]:
     # git compares what stands before the first of these by itself, and what follows anew: a `**`
     # right there counts as one that begins a pattern.
     plain = re.match(r"[^*?\[\\]*", glob) if anchored else None
     begin = plain.end() if plain else 0
-    parts = []
+    parts: list[str] = []
     place = 0
     while place < len(glob):
         sign = glob[place]
@@ -90,8 +149,9 @@ def _translated(glob: str, anchored: bool) -> str:
             place += 1
         else:
             part = re.escape(sign)
-        parts.append(part)
-    return "".join(parts)
+        if part not in _STARS or parts[-1:] != [part]:  # two of a kind mean no more than one
+            parts.append(part)
+    return parts
 
 
 def _stars(glob: str, place: int, begin: int) -> tuple[str, int]:
@@ -100,12 +160,12 @@ def _stars(glob: str, place: int, begin: int) -> tuple[str, int]:
     while place < len(glob) and glob[place] == "*":
         place += 1
     if place - first == 1 or not (first in (0, begin) or glob[first - 1] == "/"):
-        return r"[^/\0]*", place
+        return _NAME, place
     if place == len(glob):
-        return r"[^\0]*", place
+        return _REST, place
     if glob[place] == "/":
-        return r"(?:.*/)?", place + 1
-    return r"[^/\0]*", place
+        return _FOLDERS, place + 1
+    return _NAME, place
 
 
 def _bracket(glob: str, place: int) -> tuple[str, int]:

@@ -18,6 +18,6 @@ sharded.set_requires_gradient_sync(False)
 for _ in range(6):
     for _ in range(4):
         (loss_fn(model(torch.randn(3, 4)), torch.zeros(3, 2)) / 4).backward()
-    optimizer.step()  # GL202
+    optimizer.step()  # run: GL801
     optimizer.zero_grad()
 dist.destroy_process_group()

@@ -15,7 +15,7 @@ loss_fn = nn.MSELoss()
 
 for _ in range(6):
     for _ in range(4):
-        (loss_fn(model(torch.randn(3, 4)), torch.zeros(3, 2)) / 4).backward()
+        (loss_fn(model(torch.randn(3, 4)), torch.zeros(3, 2)) / 4).backward()  # run: GL802
     optimizer.step()
     optimizer.zero_grad()
 dist.destroy_process_group()
