@@ -101,6 +101,21 @@ def test_a_compiled_loss_is_a_reason(whole: bool) -> None:
     assert unseen(book) == {weights.COMPILED: WINDOWS}
 
 
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")  # dynamo
+def test_a_compiled_loss_of_data_in_a_list_is_a_reason() -> None:
+    model = nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    loss = torch.compile(lambda x: squares(model, x).mean(), backend="aot_eager")
+    with audit() as book:
+        for number, x in enumerate([torch.randn(4, 3) for _ in range(12)], start=1):
+            loss(x).backward()
+            if number % 4 == 0:
+                optimizer.step()
+                optimizer.zero_grad()
+    # Only behind the first step is it known that the loop goes on over data.
+    assert unseen(book) == {weights.COMPILED: 2}
+
+
 def test_a_compiled_model_is_none_where_the_loss_can_be_read() -> None:
     compiled: list[Callable[[Tensor], Tensor]] = []
 

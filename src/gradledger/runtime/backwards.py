@@ -204,11 +204,11 @@ class Backwards:
         journal = self.journal
 
         def grad(outputs: Any, *args: Any, **kwargs: Any) -> Any:
+            if compiler._is_compiling_flag:  # it is traced, and nothing is computed
+                return real(outputs, *args, **kwargs)
             self._differentiated = True
             page = journal.book.page
-            if page.retained - page.rewalked and not (
-                journal.asleep or compiler._is_compiling_flag
-            ):
+            if page.retained - page.rewalked and not journal.asleep:
                 self._walks(sys._getframe(1), outputs)
             return real(outputs, *args, **kwargs)
 
