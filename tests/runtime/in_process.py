@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 
+import gradledger
 from gradledger.ledger.findings import Finding
 from gradledger.runtime.audit import Audit
 
@@ -36,8 +37,13 @@ def audited(program: Path, text: str) -> tuple[list[Finding], BaseException | No
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Without the modules of the tests, which an audit would look through as the program's own."""
-    ours = {name: m for name, m in sys.modules.items() if name.partition(".")[0] == "tests"}
+    """Without what other tests have imported, which an audit would take for the program's own."""
+    installed = *{sys.prefix, sys.base_prefix}, str(Path(gradledger.__file__).parent)
+    ours = {
+        name: module
+        for name, module in list(sys.modules.items())
+        if (path := getattr(module, "__file__", None)) and not path.startswith(installed)
+    }
     for name in ours:
         del sys.modules[name]
     try:

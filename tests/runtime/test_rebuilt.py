@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtime.in_process import audited, marked
+from tests.runtime.in_process import marked
+from tests.runtime.nursery import Nursery
 
 HEAD = """\
 import copy
@@ -124,22 +125,23 @@ for epoch in range(3):
 }
 
 
-@pytest.fixture(autouse=True)
-def _no_haste(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradledger.runtime.reachable.SECONDS", 60)  # on a busy machine, too
-
-
 @pytest.mark.parametrize("name", WRONG)
-def test_a_model_built_anew_is_found_where_it_is_built(name: str, tmp_path: Path) -> None:
-    text = HEAD + WRONG[name]
-    findings, error = audited(tmp_path / "train.py", text)
-    assert error is None
-    found = [(finding.rule, finding.at.line) for finding in findings]
-    assert found == [("GL603", marked(text))]
+def test_a_model_built_anew_is_found_where_it_is_built(
+    name: str, tmp_path: Path, auditor: Nursery
+) -> None:
+    assert _found(HEAD + WRONG[name], tmp_path, auditor) == {f"GL603:{marked(HEAD + WRONG[name])}"}
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_what_looks_like_it_and_is_right_is_not(name: str, tmp_path: Path) -> None:
-    findings, error = audited(tmp_path / "train.py", HEAD + RIGHT[name])
-    assert error is None
-    assert findings == []
+def test_what_looks_like_it_and_is_right_is_not(
+    name: str, tmp_path: Path, auditor: Nursery
+) -> None:
+    assert _found(HEAD + RIGHT[name], tmp_path, auditor) == set()
+
+
+def _found(text: str, folder: Path, auditor: Nursery) -> frozenset[str]:
+    program = folder / "train.py"
+    program.write_text(text, encoding="utf-8")
+    audited = auditor.audit(program)
+    assert (audited.error, audited.trouble) == ("", "")
+    return audited.findings

@@ -7,22 +7,15 @@ right. One that ends in `# dies: …` raises.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.runtime.nursery import Nursery, allowed, marked, nursery
+from tests.runtime.nursery import Nursery, allowed, marked
 from tests.tiers import slow_but_some
 
 FOLDER = Path(__file__).with_name("traps")
 PROGRAMS = sorted(FOLDER.glob("*.py"))
-
-
-@pytest.fixture(scope="module")
-def auditor() -> Iterator[Nursery]:
-    with nursery() as opened:
-        yield opened
 
 
 @pytest.mark.parametrize("program", slow_but_some(3, PROGRAMS), ids=lambda program: program.stem)
