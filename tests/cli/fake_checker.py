@@ -13,10 +13,10 @@ from typing import Any, cast
 import pytest
 
 from gradledger.ledger import Certainty, Evidence, Finding, Place
-from gradledger.static.checked import Checked, Unknown
-from gradledger.static.reading.seen import as_seen, trouble_as_seen
-from gradledger.static.reading.sources import Source, Trouble, from_bytes, parse, read
-from gradledger.static.running.running import Result
+from gradledger.static.result import Checked, Unknown
+from gradledger.static.runner.notebook_places import as_seen, trouble_as_seen
+from gradledger.static.runner.runner import Result
+from gradledger.static.source.files import Source, Trouble, from_bytes, parse, read
 
 
 def install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,8 +161,8 @@ def test_a_fault_that_is_met_from_several_files_is_one_finding(
     files: Files, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     from gradledger.ledger import Certainty, Finding, Place
-    from gradledger.static.checked import Checked
-    from gradledger.static.running.running import Result
+    from gradledger.static.result import Checked
+    from gradledger.static.runner.runner import Result
 
     def result(path: str, certainty: Certainty) -> Result:
         return Result(Checked((Finding("GL101", Place(path, 3), "does so", certainty),)))

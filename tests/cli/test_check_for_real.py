@@ -182,4 +182,4 @@ def test_a_small_file_that_is_good_is_checked_with_little_loaded() -> None:
     status, *loaded = said.stdout.splitlines()[-1].split()
     assert status == "0"
     assert SLOW_TO_LOAD.isdisjoint(loaded)
-    assert "gradledger.static.checking" in loaded
+    assert "gradledger.static.check" in loaded

@@ -10,8 +10,8 @@ import pytest
 from gradledger.cli import configuration, main
 from gradledger.cli.check import FORMATS
 from gradledger.rules import CATALOGUE, Severity
-from gradledger.static.fixing.cures import CURES
-from gradledger.static.ignoring.suppression import IgnoreComments
+from gradledger.static.fix.cures import CURES
+from gradledger.static.source.suppression import IgnoreComments
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "checker.md").read_text(encoding="utf-8")

@@ -21,7 +21,7 @@ from gradledger.static import (
     Tick,
     Try,
 )
-from gradledger.static.paths import Path
+from gradledger.static.solve.paths import Path
 
 Position = tuple[str | int, ...]
 """Where in the program, whatever the round."""

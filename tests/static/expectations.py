@@ -7,10 +7,10 @@ from pathlib import Path
 
 from gradledger.ledger import Finding
 from gradledger.rules import find
-from gradledger.static.checked import Checked
-from gradledger.static.checking import check_source
-from gradledger.static.project import Project
-from gradledger.static.reading.sources import Source, read
+from gradledger.static.check import check_source
+from gradledger.static.project.project import Project
+from gradledger.static.result import Checked
+from gradledger.static.source.files import Source, read
 
 _MARK = re.compile(r"# (GL\d{3})\b")
 

@@ -15,10 +15,10 @@ from textwrap import dedent
 import pytest
 
 from gradledger.rules import find
-from gradledger.static.checked import Checked
-from gradledger.static.checking import check_source
-from gradledger.static.project import Project
-from gradledger.static.reading.sources import Source
+from gradledger.static.check import check_source
+from gradledger.static.project.project import Project
+from gradledger.static.result import Checked
+from gradledger.static.source.files import Source
 
 Found = set[tuple[str, int]]
 """Rules, and the lines where they are broken."""

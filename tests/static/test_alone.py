@@ -8,8 +8,8 @@ from gradledger.ledger import Place
 from gradledger.ledger.events import BY_HAND, Step
 from gradledger.rules import judge, stops
 from gradledger.static import Do, Interpreter, Program, Sequence, TooManyPaths
-from gradledger.static.checking import OF_ONE_OWNER, ONE_BY_ONE, TOO_MANY
-from gradledger.static.lowering.alone import alone, owners
+from gradledger.static.check import OF_ONE_OWNER, ONE_BY_ONE, TOO_MANY
+from gradledger.static.ir.one_optimizer import alone, owners
 from tests.examples import examples
 from tests.static.programs import check, shown
 from tests.strategies import OPENING, OWNED, programs

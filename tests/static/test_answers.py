@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradledger.static.paths import Answer, exclude, is_given
+from gradledger.static.ir.answers import Answer, exclude, is_given
 
 GIVEN = is_given("path")
 

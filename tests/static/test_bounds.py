@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gradledger.static import checking
-from gradledger.static.lowering.following import MOST_WORK_IN_A_FILE
-from gradledger.static.lowering.scopes import MOST_WORK, TOO_MUCH
-from gradledger.static.lowering.state import State
+from gradledger.static import check as pipeline
+from gradledger.static.domain.scopes import MOST_WORK, TOO_MUCH
+from gradledger.static.lower.lowering import MOST_WORK_IN_A_FILE
+from gradledger.static.lower.state import State
 from tests.static.programs import ONE_NET, check
 
 TRAINS = """
@@ -57,7 +57,7 @@ NO_END = {
         "            train(c + b + a)\n"
     ),
     "more modules are replaced than anybody reads": "".join(
-        f"model.layer{i} = nn.Linear(8, 3)\n" for i in range(checking.MOST_EVENTS)
+        f"model.layer{i} = nn.Linear(8, 3)\n" for i in range(pipeline.MOST_EVENTS)
     ),
 }
 
@@ -96,9 +96,9 @@ def test_no_more_paths_are_followed_than_a_file_is_worth(monkeypatch: pytest.Mon
     functions = [TRAINS.replace("\n", "\n    ").replace("\n", f"\ndef f{i}():\n", 1) for i in "abc"]
     program = ONE_NET + "\n".join(functions)
     assert check(program).followed == len(functions)
-    monkeypatch.setattr(checking, "MOST_OUTCOMES_IN_A_FILE", 1)
+    monkeypatch.setattr(pipeline, "MOST_OUTCOMES_IN_A_FILE", 1)
     why = [unknown.why for unknown in check(program).unknown]
-    assert why == [checking.TOO_MANY, checking.TOO_LATE, checking.TOO_LATE]
+    assert why == [pipeline.TOO_MANY, pipeline.TOO_LATE, pipeline.TOO_LATE]
 
 
 def test_a_base_class_that_nobody_has_the_time_to_look_for_is_unknown() -> None:

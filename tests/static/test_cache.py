@@ -10,12 +10,12 @@ from zlib import crc32
 import pytest
 
 from gradledger.ledger import Finding, Place
-from gradledger.static.checked import Checked
-from gradledger.static.project import Project
-from gradledger.static.reading.sources import Source
-from gradledger.static.running import file_work, one_file, own_code, running
-from gradledger.static.running.cache import Cache, folder_for
-from gradledger.static.running.running import Result, check_paths
+from gradledger.static.project.project import Project
+from gradledger.static.result import Checked
+from gradledger.static.runner import file_work, one_file, own_code, runner
+from gradledger.static.runner.cache import Cache, folder_for
+from gradledger.static.runner.runner import Result, check_paths
+from gradledger.static.source.files import Source
 
 TRAINS = "import torch\nloss.backward()\n"
 HOUR = 3_600
@@ -44,7 +44,7 @@ class Checker:
 @pytest.fixture
 def checker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checker:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(running, "_WORTH_REMEMBERING", 0)
+    monkeypatch.setattr(runner, "_WORTH_REMEMBERING", 0)
     found = Checker()
     monkeypatch.setattr(one_file, "check_source", found.check)
     monkeypatch.setattr(Project, "dependencies", lambda _: found.dependencies())
@@ -300,7 +300,7 @@ def test_it_lies_beside_pyproject_toml_or_here(checker: Checker, tmp_path: Path)
 def test_few_files_are_checked_before_a_cache_is_read(
     checker: Checker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "_WORTH_REMEMBERING", 10)
+    monkeypatch.setattr(runner, "_WORTH_REMEMBERING", 10)
     check()
     check()
     assert checker.asked == ["a.py", "b.py"] * 2

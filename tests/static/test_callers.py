@@ -11,8 +11,8 @@ from textwrap import dedent
 import pytest
 
 from gradledger.rules import find
-from gradledger.static.running.cache import Cache
-from gradledger.static.running.running import check_paths
+from gradledger.static.runner.cache import Cache
+from gradledger.static.runner.runner import check_paths
 from tests.static.programs import correct, each, faulty
 from tests.static.twins.callers import STEP, TWINS
 
@@ -86,7 +86,7 @@ SCRIPT = dedent(TWINS["a script calls the step for each batch"])
 def test_a_file_that_calls_nothing_that_trains_is_not_parsed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gradledger.static.reading import parsing
+    from gradledger.static.source import parsing
 
     parsed: list[str] = []
     tree = parsing.tree
@@ -189,7 +189,7 @@ def test_a_class_that_begins_to_train_is_seen_by_the_files_that_call_it(tmp_path
 
 
 def test_other_processes_say_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradledger.static.running.file_work._WORK_THAT_PAYS", 0)
+    monkeypatch.setattr("gradledger.static.runner.file_work._WORK_THAT_PAYS", 0)
     program, _ = faulty(dedent(TWINS["a class steps itself, and its base says how"]))
     files = written(tmp_path, program)
     found = [

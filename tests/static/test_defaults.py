@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradledger.static.defaults import NOTE
+from gradledger.static.certainty.option_defaults import NOTE
 from tests.static.programs import check
 
 ARGPARSE = """\

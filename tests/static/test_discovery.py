@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gradledger.static.searching.discovery import MissingPathError, find
+from gradledger.static.source.discovery import MissingPathError, find
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradledger.rules import CATALOGUE, find, programs
-from gradledger.static.fixing import Fixed, fixes
-from gradledger.static.fixing.cures import CURES
-from gradledger.static.fixing.importers import Importers
-from gradledger.static.running.running import check_bytes
+from gradledger.static.fix import Fixed, fixes
+from gradledger.static.fix.cures import CURES
+from gradledger.static.fix.importers import Importers
+from gradledger.static.runner.runner import check_bytes
 from tests.examples import examples
 
 WITH_EXAMPLE = sorted(CURES.keys() - {"GL503"})  # its example wants another block for the call

@@ -8,10 +8,9 @@ from gradledger.ledger import Place
 from gradledger.ledger.events import Batch
 from gradledger.ledger.values import replace
 from gradledger.rules import judge, stops
-from gradledger.static.interpreter import Interpreter, TooManyPaths
-from gradledger.static.lowering.blocks import conditions_in
-from gradledger.static.lowering.dependence import independent
-from gradledger.static.program import (
+from gradledger.static.ir.blocks import conditions_in
+from gradledger.static.ir.dependence import independent
+from gradledger.static.ir.program import (
     NOTHING,
     Branch,
     Call,
@@ -22,6 +21,7 @@ from gradledger.static.program import (
     Sequence,
     Try,
 )
+from gradledger.static.solve.interpreter import Interpreter, TooManyPaths
 from tests.examples import examples
 from tests.strategies import OPENING, programs
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from gradledger.rules import CATALOGUE
 from gradledger.rules.programs import FOLDER
-from gradledger.static.checked import Checked
-from gradledger.static.checking import MOST_OUTCOMES, MOST_VISITS, check_source
-from gradledger.static.interpreter import Interpreter
-from gradledger.static.project import Project
-from gradledger.static.reading.sources import Source
+from gradledger.static.check import MOST_OUTCOMES, MOST_VISITS, check_source
+from gradledger.static.project.project import Project
+from gradledger.static.result import Checked
+from gradledger.static.solve.interpreter import Interpreter
+from gradledger.static.source.files import Source
 from tests.examples import examples
 from tests.static.programs import ONE_NET, check
 

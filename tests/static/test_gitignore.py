@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradledger.static.searching import gitignore
-from gradledger.static.searching.discovery import find
-from gradledger.static.searching.gitignore import FOLDER, Ignores, read_ignores
+from gradledger.static.source import gitignore
+from gradledger.static.source.discovery import find
+from gradledger.static.source.gitignore import FOLDER, Ignores, read_ignores
 from tests.examples import examples
 
 TREE = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from gradledger.static.lowering.graphless import DETACHING
+from gradledger.static.models.graphless import DETACHING
 
 WITH_ANOTHER = (
     *("eq", "ne", "gt", "lt", "ge", "le", "not_equal", "greater", "less", "greater_equal"),

@@ -38,8 +38,8 @@ from gradledger.static import (
     TooManyPaths,
     Try,
 )
-from gradledger.static.paths import Paths
-from gradledger.static.verdicts import Visit
+from gradledger.static.solve.paths import Paths
+from gradledger.static.solve.verdicts import Visit
 from tests.examples import examples
 from tests.static.concrete import Run
 from tests.strategies import OPENING, programs

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gradledger
-from gradledger.static.reading.magics import neutralised
+from gradledger.static.source.magics import neutralised
 
 SOURCES = sorted(Path(gradledger.__file__).parent.rglob("*.py"))
 

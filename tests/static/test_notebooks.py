@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from gradledger.ledger import Evidence, Finding, Place
-from gradledger.static.checked import Checked, Unknown
-from gradledger.static.reading.seen import as_seen, cell_path, file_and_cell, texts, trouble_as_seen
-from gradledger.static.reading.sources import Source, Trouble, from_bytes, parse
-from gradledger.static.running.running import check_bytes
+from gradledger.static.result import Checked, Unknown
+from gradledger.static.runner.notebook_places import as_seen, trouble_as_seen
+from gradledger.static.runner.runner import check_bytes
+from gradledger.static.source.cell_places import cell_path, file_and_cell, texts
+from gradledger.static.source.files import Source, Trouble, from_bytes, parse
 
 
 def code(text: str, **more: object) -> dict[str, Any]:

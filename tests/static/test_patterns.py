@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gradledger.static
-from gradledger.static.words import Pattern, Words, first_word, last_word, lines_of, literal, says
+from gradledger.static.source.patterns import (
+    Pattern,
+    Words,
+    first_word,
+    last_word,
+    lines_of,
+    literal,
+    says,
+)
 
 
 def _with_words() -> dict[str, Pattern]:

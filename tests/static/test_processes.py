@@ -11,13 +11,13 @@ import threading
 
 import pytest
 
-from gradledger.static.running.processes import available
+from gradledger.static.runner.processes import available
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no other way to spread")
 
 START = """
 import os, signal, sys
-from gradledger.static.running.processes import Died, spread
+from gradledger.static.runner.processes import Died, spread
 """
 
 
@@ -205,7 +205,7 @@ def test_a_process_with_threads_works_alone() -> None:
 
 
 def test_as_many_as_there_are_processors() -> None:
-    module = "gradledger.static.running.processes"
+    module = "gradledger.static.runner.processes"
     wanted = f"from {module} import available; print(available(), available(7))"
     found, asked = said(wanted).split()
     assert int(found) == len(os.sched_getaffinity(0))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradledger.static.reading.relevance import relevant
+from gradledger.static.source.relevance import relevant
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from gradledger.static.reading.parsing import NotPython, tree
-from gradledger.static.reading.requoting import requoted
+from gradledger.static.source.f_strings import requoted
+from gradledger.static.source.parsing import NotPython, tree
 
 OLD = sys.version_info < (3, 12)
 

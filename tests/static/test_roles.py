@@ -5,8 +5,8 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gradledger.static.lowering.roles import Uses, backwarded
-from gradledger.static.lowering.training import is_torch
+from gradledger.static.lower.training import is_torch
+from gradledger.static.project.name_uses import Uses, backwarded
 
 CALLED = re.compile(r"\b(\w+)(?:\[[^][]*\])?\s*\.\s*(step|state_dict|load_state_dict|backward)\b")
 BACKWARD = re.compile(r"\b(\w+)(?:\[[^][]*\])?\s*\.backward\(|(?:scale|backward)\(\s*(\w+)\s*\)")

@@ -4,9 +4,9 @@ import json
 import marshal
 
 from gradledger.ledger import Evidence, Finding, Place
-from gradledger.static.checked import IRRELEVANT, Checked, Result, Unknown
-from gradledger.static.reading.sources import Trouble
-from gradledger.static.running.rows import result, row
+from gradledger.static.result import IRRELEVANT, Checked, Result, Unknown
+from gradledger.static.runner.rows import result, row
+from gradledger.static.source.files import Trouble
 
 FULL = Result(
     Checked(

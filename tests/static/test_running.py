@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from gradledger.ledger import Finding, Place
-from gradledger.static.checked import Checked
-from gradledger.static.project import Project
-from gradledger.static.reading.sources import Source
-from gradledger.static.running import one_file
-from gradledger.static.running.running import Result, check_bytes, check_paths
+from gradledger.static.project.project import Project
+from gradledger.static.result import Checked
+from gradledger.static.runner import one_file
+from gradledger.static.runner.runner import Result, check_bytes, check_paths
+from gradledger.static.source.files import Source
 
 TRAINS = "import torch\nloss.backward()\n"
 
@@ -130,9 +130,9 @@ def test_the_collector_rests_while_files_are_checked_and_is_then_as_it_was(here:
 PARALLEL = """
 import os, signal, sys
 from gradledger.ledger import Finding, Place
-from gradledger.static.running import file_work, one_file, running
-from gradledger.static.checked import Checked
-from gradledger.static.running.running import check_paths
+from gradledger.static.runner import file_work, one_file, runner
+from gradledger.static.result import Checked
+from gradledger.static.runner.runner import check_paths
 file_work._WORK_THAT_PAYS = file_work._LOOKS_THAT_PAY = 0
 parent = os.getpid()
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradledger.static.reading.sources import Source, Trouble, from_bytes, parse, read
+from gradledger.static.source.files import Source, Trouble, from_bytes, parse, read
 
 
 def text_of(data: bytes) -> str:

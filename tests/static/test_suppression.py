@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradledger.rules import CATALOGUE
-from gradledger.static.ignoring.comments import comments
-from gradledger.static.ignoring.suppression import IgnoreComments
+from gradledger.static.source.comments import comments
+from gradledger.static.source.suppression import IgnoreComments
 
 ALL = frozenset(rule.code for rule in CATALOGUE)
 

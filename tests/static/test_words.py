@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradledger.static.checking import check_source, has_gradients
-from gradledger.static.module import Module
-from gradledger.static.project import Project
-from gradledger.static.reading.sources import Source
-from gradledger.static.vocabulary import BACKWARDS, DEPOSITS, STEPS
-from gradledger.static.words import does
+from gradledger.static.check import check_source, has_gradients
+from gradledger.static.project.module import Module
+from gradledger.static.project.project import Project
+from gradledger.static.source.files import Source
+from gradledger.static.source.patterns import does
+from gradledger.static.source.vocabulary import BACKWARDS, DEPOSITS, STEPS
 
 SHOWN = '''import torch
 

@@ -11,15 +11,15 @@ from gradledger.cli.settings import Settings
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.values import Value, replace
 from gradledger.report.inspection import Inspection, NotChecked, Unknown
-from gradledger.static.running.running import Result, check_bytes, check_paths
+from gradledger.static.runner.runner import Result, check_bytes, check_paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gradledger.cli.baseline import Entry
-    from gradledger.static.reading.sources import Trouble
-    from gradledger.static.running.cache import Cache
+    from gradledger.static.runner.cache import Cache
+    from gradledger.static.source.files import Trouble
 
 
 class Outcome(Value):
@@ -99,7 +99,7 @@ def check(settings: Settings, *, stdin: bytes | None = None) -> Outcome:
 
 def _results(settings: Settings, named: set[str]) -> Iterator[tuple[str, Result]]:
     from gradledger.cli.progress import Progress
-    from gradledger.static.searching.discovery import find
+    from gradledger.static.source.discovery import find
 
     configured = settings.configured
     files = find(settings.paths, exclude=configured.exclude, base=configured.folder)
@@ -118,7 +118,7 @@ def _cache(settings: Settings, files: int) -> Cache | None:
     # One file is checked sooner than a cache is read.
     if not settings.cache or files < 2:
         return None
-    from gradledger.static.running.cache import Cache, folder_for
+    from gradledger.static.runner.cache import Cache, folder_for
 
     return Cache(folder_for(settings.paths[0]))
 

@@ -10,7 +10,7 @@ from gradledger.cli.library import Library
 from gradledger.cli.settings import Settings
 from gradledger.ledger.findings import Finding
 from gradledger.rules.ordering import ordered
-from gradledger.static.reading.seen import file_and_cell
+from gradledger.static.source.cell_places import file_and_cell
 
 if TYPE_CHECKING:
     from gradledger.cli.baseline import Baseline, Entry

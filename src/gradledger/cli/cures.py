@@ -35,14 +35,14 @@ def cures(verdict: Verdict) -> Cures:
 
 def _seen(path: str, text: str) -> list[Finding]:
     """What a check of that file finds in it."""
-    from gradledger.static.running.running import check_bytes
+    from gradledger.static.runner.runner import check_bytes
 
     return list(check_bytes(path, text.encode("utf-8", "replace"), roots=()).checked.findings)
 
 
 def _diff(path: str, text: str, finding: Finding) -> str:
     from gradledger.report.paths import shown
-    from gradledger.static.fixing import fixes
+    from gradledger.static.fix import fixes
 
     data = text.encode("utf-8", "replace")
     for made in fixes([finding], [path], roots=(), at_hand={path: data}):

@@ -15,8 +15,8 @@ from gradledger.cli.settings import Settings
 from gradledger.ledger.values import replace
 from gradledger.report.counts import counted
 from gradledger.report.paths import shown
-from gradledger.static.fixing import Fixed, fixes
-from gradledger.static.reading.sources import read_bytes
+from gradledger.static.fix import Fixed, fixes
+from gradledger.static.source.files import read_bytes
 
 
 def fixed(settings: Settings, outcome: Outcome) -> Outcome:

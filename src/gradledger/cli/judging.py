@@ -12,7 +12,7 @@ from gradledger.cli.settings import Settings
 from gradledger.cli.sifting import one_each, sift
 from gradledger.ledger.values import replace
 from gradledger.report.paths import shown
-from gradledger.static.reading.sources import Source, from_bytes
+from gradledger.static.source.files import Source, from_bytes
 
 
 def judged(

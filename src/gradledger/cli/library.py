@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.places import Place
-from gradledger.static.ignoring.suppression import IgnoreComments
-from gradledger.static.reading.seen import file_and_cell, texts
-from gradledger.static.reading.sources import Source, read
+from gradledger.static.source.cell_places import file_and_cell, texts
+from gradledger.static.source.files import Source, read
+from gradledger.static.source.suppression import IgnoreComments
 
 
 class Library:
@@ -46,7 +46,7 @@ class Library:
 
     def place(self, file: str, line: int) -> Place:
         """The other way: a line of the source's text, as people see it."""
-        from gradledger.static.reading.seen import cell_path
+        from gradledger.static.source.cell_places import cell_path
 
         source = self.source(file)
         number, line = source.locate(line) if source else (0, line)
@@ -81,7 +81,7 @@ def _functions(source: Source) -> Iterator[tuple[int, int, str]]:
     """First line, last line and name of each function and class."""
     import ast
 
-    from gradledger.static.reading.sources import parse
+    from gradledger.static.source.files import parse
 
     tree = parse(source)
     # Not by recursion: code may be nested deeper than Python calls.

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
-from gradledger.static.reading.seen import cell_path, file_and_cell
+from gradledger.static.source.cell_places import cell_path, file_and_cell
 
 
 def as_given(findings: Iterable[Finding], files: Iterable[str]) -> list[Finding]:

@@ -11,8 +11,8 @@ from gradledger.cli.settings import Settings
 from gradledger.ledger.findings import Finding
 from gradledger.report.inspection import Suppressed
 from gradledger.rules import find
-from gradledger.static.reading.seen import file_and_cell
-from gradledger.static.searching.gitignore import FOLDER
+from gradledger.static.source.cell_places import file_and_cell
+from gradledger.static.source.gitignore import FOLDER
 
 
 class Sifted(NamedTuple):
@@ -61,7 +61,7 @@ def _per_file(settings: Settings) -> Callable[[str], frozenset[str]]:
     configured = settings.configured
     if not configured.per_file_ignores:
         return lambda file: frozenset()
-    from gradledger.static.searching.gitignore import Ignores
+    from gradledger.static.source.gitignore import Ignores
 
     patterns = [(Ignores([glob]), codes) for glob, codes in configured.per_file_ignores]
     known: dict[str, frozenset[str]] = {}

@@ -1,7 +1,6 @@
 """The static front end: programs of events, and what can happen on every path through them."""
 
-from gradledger.static.interpreter import Interpreter, TooManyPaths
-from gradledger.static.program import (
+from gradledger.static.ir.program import (
     Branch,
     Call,
     Do,
@@ -14,6 +13,7 @@ from gradledger.static.program import (
     Tick,
     Try,
 )
+from gradledger.static.solve.interpreter import Interpreter, TooManyPaths
 
 __all__ = [
     "Branch",

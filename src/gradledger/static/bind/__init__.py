@@ -1,0 +1,1 @@
+"""Effects on objects become events on cells, once it is known who owns which parameters."""

@@ -1,0 +1,52 @@
+"""Windows whose size is an option that is 1 by default: what breaks them is off until it is set.
+
+The fault is in the code all the same, for whoever sets the option. A finding says so, and where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gradledger.ledger.findings import Evidence, Finding
+from gradledger.ledger.places import Place
+from gradledger.ledger.values import replace
+from gradledger.static.ir import condition_names
+from gradledger.static.ir.blocks import events_in, pieces
+from gradledger.static.ir.program import Loop, Program, Tick
+from gradledger.static.lower.option_defaults import defaults_of
+from gradledger.static.project.module import Module
+
+OF_WINDOWS = frozenset({"GL203", "GL301", "GL302", "GL502", "GL504", "GL802"})
+"""Rules that a window of one micro-batch can't break."""
+
+NOTE = "with 1, all is well"
+
+
+def told(findings: Iterable[Finding], program: Program, module: Module) -> Iterator[Finding]:
+    """The findings; with those that need a larger window than the default, where that stands."""
+    for finding in findings:
+        place = None
+        if finding.rule in OF_WINDOWS:
+            names = {
+                condition_names.size_of(tick.ends.rpartition(" ")[0])
+                for tick in _ticks(finding, program)
+            }
+            places = [_set_to_one(name, module) for name in sorted(names)]
+            place = places[0] if places and None not in places else None
+        if place is None:
+            yield finding
+        else:
+            yield replace(finding, evidence=(*finding.evidence, Evidence("default", place, NOTE)))
+
+
+def _ticks(finding: Finding, program: Program) -> Iterator[Tick]:
+    """The windows of the loops that the finding is in."""
+    for piece in pieces(program):
+        if isinstance(piece, Loop) and any(e.at == finding.at for e in events_in(piece)):
+            yield from (inner for inner in pieces(piece) if isinstance(inner, Tick))
+
+
+def _set_to_one(name: str, module: Module) -> Place | None:
+    """Where the file makes this 1, for those who say nothing else."""
+    set_to = defaults_of(name, module)
+    return next((place for place, value in set_to if value == 1 and value is not True), None)

@@ -1,0 +1,1 @@
+"""Abstract values: what an expression can be, and what it is where two paths meet."""

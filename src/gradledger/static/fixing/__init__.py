@@ -1,5 +1,0 @@
-"""Cures: the edits that end a finding, made where they are certain and checked afterwards."""
-
-from gradledger.static.fixing.fixing import Fixed, fixes
-
-__all__ = ["Fixed", "fixes"]

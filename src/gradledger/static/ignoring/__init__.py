@@ -1,1 +1,0 @@
-"""Comments by which people say that a finding is meant."""

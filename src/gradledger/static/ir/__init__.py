@@ -1,0 +1,1 @@
+"""The small language of effects and events that source is lowered to, and its simplifications."""

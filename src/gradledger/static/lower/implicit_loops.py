@@ -1,0 +1,97 @@
+"""Functions of which each call is one turn of a training loop that is out of sight.
+
+`agent.update()` deposits and steps once, in no loop of its own: whoever calls it, calls it again.
+What the next call finds is seen by going round it, and round all turns of a class in any order.
+What a caller does in between nobody knows, so nothing else is judged by that than what is computed
+for nothing: to use it, a caller would have to step on it himself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import reduce
+
+from gradledger.ledger.events import Backward, Own
+from gradledger.ledger.places import Place
+from gradledger.ledger.values import replace
+from gradledger.static.ir.blocks import conditions_in, events_in, sequence
+from gradledger.static.ir.effects import Clears, Deposits, Effect, Spends
+from gradledger.static.ir.program import Branch, Do, Forget, Loop, Program
+from gradledger.static.lower.root import Root
+from gradledger.static.source.patterns import Pattern
+
+OF_ONE_CALL = Pattern(r"(?<!__init__)#\d+:")
+"""A name that a function has for itself, in a condition: `update#2:step % 2`."""
+
+
+def taken_again(roots: Iterable[Root]) -> Iterator[Root]:
+    """Each root that is a turn, called again and again; and the turns of a class, in any order."""
+    of_class: dict[str, list[Root]] = {}
+    for root in roots:
+        if root.program is None or not _is_a_turn(root):
+            continue
+        of_class.setdefault(root.of_class or root.what, []).append(root)
+    for turns in of_class.values():
+        together = [_again(turns)] if len(turns) > 1 else []
+        for root in (*(_again([turn]) for turn in turns), *together):
+            if _may_mix(root):
+                yield root
+
+
+def mixes(program: Program) -> bool:
+    """Does a backward in it reach what different optimizers hold?"""
+    owned = [event.cells for event in events_in(program) if isinstance(event, Own)]
+    return any(
+        sum(not event.cells.isdisjoint(cells) for cells in owned) > 1
+        for event in events_in(program)
+        if isinstance(event, Backward)
+    )
+
+
+def deposited_once(program: Program) -> Iterator[Place]:
+    """Where each call makes one deposit, in no loop but in that of its caller."""
+    if isinstance(program, Do):
+        if isinstance(program.event, Deposits):
+            yield program.event.at
+        return
+    for piece in program.inner if not isinstance(program, Loop) else ():
+        yield from deposited_once(piece)
+
+
+def _is_a_turn(root: Root) -> bool:
+    """Does it deposit in no loop, for optimizers that others have made?"""
+    assert root.program is not None
+    if not any(deposited_once(root.program)):
+        return False
+    stepping = {e.optimizer for e in events_in(root.program) if isinstance(e, Spends)}
+    return all(o.outside for name, o in root.optimizers.items() if name in stepping)
+
+
+def _may_mix(root: Root) -> bool:
+    """Do several optimizers step in it, and does one of them clear?"""
+    assert root.program is not None
+    effects = [e for e in events_in(root.program) if isinstance(e, Effect)]
+    stepping = {e.optimizer for e in effects if isinstance(e, Spends)}
+    return len(stepping) > 1 and any(isinstance(e, Clears) for e in effects)
+
+
+def _again(turns: list[Root]) -> Root:
+    """The turns, in any order and as often as anybody likes."""
+    programs = [turn.program for turn in turns if turn.program is not None]
+    one_of_them = reduce(lambda chosen, other: Branch(other, chosen, None), programs)
+    # What a call is given may be another thing in the next one.
+    asked = sorted(c for c in conditions_in(one_of_them) if OF_ONE_CALL.search(c))
+    first = turns[0]
+    names: dict[str, set[str]] = {}
+    for turn in turns:
+        for name, texts in turn.condition_names.items():
+            names[name] = names.get(name, set()) | texts
+    return replace(
+        first,
+        program=Loop(sequence([*map(Forget, asked), one_of_them])),
+        optimizers={n: o for turn in turns for n, o in turn.optimizers.items()},
+        condition_names=names,
+        contents={key: held for turn in turns for key, held in turn.contents.items()},
+        doubted=frozenset().union(*(turn.doubted for turn in turns)),
+        freezing=lambda: any(turn.freezes for turn in turns),
+    )

@@ -1,0 +1,215 @@
+"""Follows roots: each in a walk of its own, all within the bounds for one file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from gradledger.ledger.values import replace
+from gradledger.static.domain.scopes import MOST_STATEMENTS, MOST_WORK, Knowledge, TooMuchCode
+from gradledger.static.domain.values import ClassDef, FunctionDef, Optimizer, Thing
+from gradledger.static.ir.blocks import holds
+from gradledger.static.ir.effects import Deposits, Spends
+from gradledger.static.ir.program import Program
+from gradledger.static.lower.arguments import Arguments
+from gradledger.static.lower.frameworks import Frameworks
+from gradledger.static.lower.root import THE_SCRIPT, Root, root_of
+from gradledger.static.project.module import Function, Module
+from gradledger.static.project.project import Project
+from gradledger.static.source import syntax as ast
+from gradledger.static.source.vocabulary import DEPOSITS, STEPS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+MOST_IN_A_FILE = 9_000
+"""Statements that are walked for all the roots of a file together."""
+
+MOST_WORK_IN_A_FILE = 10_000
+"""Steps that are taken for all of them, also where they come to nothing."""
+
+
+class Walk(Frameworks):
+    """A walk through one root."""
+
+    def __init__(
+        self,
+        project: Project,
+        module: Module,
+        known: Knowledge,
+    ) -> None:
+        super().__init__(project, module)
+        self.known = known
+
+    def call_root(self, function: FunctionDef, node: ast.AST) -> None:
+        """Calls what nobody calls in sight; and what that gives, for each batch, if it trains."""
+        given = self.call_function(function, Arguments(), node, root=True)
+        if isinstance(given, FunctionDef) and all(
+            given.module.says(words, given.node) for words in (DEPOSITS, STEPS)
+        ):
+            self.repeat(given, node, root=True)
+
+
+class Following:
+    """What of a file is followed: what was done so far, and how much more may be."""
+
+    def __init__(self, project: Project, module: Module) -> None:
+        self._project = project
+        self.module = module
+        self._known = Knowledge()
+        self._left = MOST_IN_A_FILE
+        self._work_left = MOST_WORK_IN_A_FILE
+        self.done: set[int] = set()
+        """Functions that were come through, by identity."""
+        self.trained: set[int] = set()
+        """Those on the way through which something was deposited and spent."""
+        self._made: dict[int, dict[str, Any]] = {}
+        """By class, what is known once its `__init__` has run."""
+        self.top = self._walk()
+        """The walk through the script."""
+
+    def _walk(self) -> Walk:
+        return Walk(self._project, self.module, self._known)
+
+    def script(self) -> Root:
+        """The top level of the file; of a notebook, cell by cell."""
+        walk = self.top
+
+        def write() -> None:
+            if not self.module.cells:
+                walk.run(self.module.tree.body)
+                return
+            for statements in _by_cell(self.module):
+                # Who goes on to another cell may leave behind what the last one computed.
+                walk.excuse(statements[0])
+                walk.run(statements)
+
+        return self._followed(walk, THE_SCRIPT, self.module.tree, write)
+
+    def function(self, node: Function) -> Root:
+        """A function that nobody calls, called once the script has run."""
+        walk = self._after_script()
+        function = FunctionDef(node, self.module, "")
+
+        def write() -> None:
+            walk.call_root(function, node)
+
+        return self._followed(walk, f"{node.name}()", node, write)
+
+    def method(self, cls: ClassDef, method: FunctionDef, name: str) -> Root:
+        """A method that nobody calls, called on an object that was made just before."""
+        from gradledger.static.lower.late_attributes import set_by_others
+
+        walk = self._after_script()
+        thing = Thing("self", cls=cls)
+        walk.store["self"] = thing
+
+        def write() -> None:
+            self._make(walk, thing, cls)
+            for unset in set_by_others(walk, cls, name):
+                del walk.store[f"self.{unset}"]
+            bound = replace(method, bound=thing)
+            if name == "training_step" and walk.is_lightning(thing):
+                walk.repeat(
+                    bound,
+                    method.node,
+                    counter=_batch_index(method.node),
+                    rounds=self._batches_fitted(),
+                    root=True,
+                )
+            else:
+                walk.call_root(bound, method.node)
+
+        root = self._followed(walk, f"{cls.node.name}.{name}()", method.node, write)
+        return replace(root, of_class=cls.node.name)
+
+    def _make(self, walk: Walk, thing: Thing, cls: ClassDef) -> None:
+        """Makes the object that a method is called on; for all methods of a class, once."""
+        made = self._made.get(id(cls.node))
+        if made is not None:
+            walk.go_on_from(made)
+            return
+        outer, walk.out = walk.out, []
+        init = walk.method(cls, "__init__")
+        if init is not None:
+            bound = replace(init, bound=thing)
+            walk.call_function(bound, Arguments(), init.node, root=True)
+        walk.out = outer
+        _come_from_outside(walk)
+        self._made[id(cls.node)] = walk.knows()
+
+    def _batches_fitted(self) -> int | None:
+        """How many batches the loader has that a Trainer is given, if that stands in the source."""
+        for call in ast.walk(self.module.tree):
+            match call:
+                case ast.Call(func=ast.Attribute(attr="fit")):
+                    names = (n.id for n in ast.walk(call) if isinstance(n, ast.Name))
+                    for value in map(self.top.store.get, names):
+                        if isinstance(value, Thing) and value.shape:
+                            return value.shape[0]
+        return None
+
+    def _after_script(self) -> Walk:
+        """A walk that knows what the script has made; what it did to it is past."""
+        walk = self._walk()
+        walk.store = dict(self.top.store)
+        walk.scopes.update({id: scope for id, scope in self.top.scopes.items() if id != ""})
+        walk._scope_count = self.top._scope_count
+        walk.optimizers = dict(self.top.optimizers)
+        _come_from_outside(walk)
+        return walk
+
+    def _followed(self, walk: Walk, what: str, node: ast.AST, write: Callable[[], None]) -> Root:
+        """Walks as far as is allowed, and keeps account of it."""
+        why = ""
+        walk.most_statements = min(walk.most_statements, self._left)
+        walk.most_work = min(walk.most_work, self._work_left)
+        program: Program | None = None
+        try:
+            program = walk.block(write)
+        except TooMuchCode as error:
+            why = str(error)
+            # Behind its other roots there is likely the same: one more try, half as far.
+            self._left = min(self._left, walk.statements + MOST_STATEMENTS // 2)
+            self._work_left = min(self._work_left, walk.work + MOST_WORK // 2)
+        except RecursionError:
+            why = "it is nested too deeply"
+        self.done |= walk.inlined
+        if program is not None and holds(program, Deposits) and holds(program, Spends):
+            self.trained |= walk.inlined
+        self._left = max(self._left - walk.statements, 0)
+        self._work_left = max(self._work_left - walk.work, 0)
+        if walk.hooked:
+            program, why = None, "hooks get hold of each gradient as it arrives"
+        return root_of(walk, what, node, program, why)
+
+
+def _batch_index(node: ast.AST) -> str:
+    """What a training step calls the number of its batch."""
+    arguments = getattr(node, "args", None)
+    names = [a.arg for a in arguments.args] if isinstance(arguments, ast.arguments) else []
+    return next((n for n in names if n in ("batch_idx", "batch_index", "batch_nb", "idx")), "")
+
+
+def _by_cell(module: Module) -> Iterator[list[ast.stmt]]:
+    """The statements of a notebook, cell by cell."""
+    starts = list(module.cells)
+    cell: list[ast.stmt] = []
+    for statement in module.tree.body:
+        while starts and statement.lineno >= starts[0]:
+            starts.pop(0)
+            if cell:
+                yield cell
+            cell = []
+        cell.append(statement)
+    if cell:
+        yield cell
+
+
+def _come_from_outside(walk: Walk) -> None:
+    """What was made before is as it was left: nobody knows by whom."""
+    for name, optimizer in list(walk.optimizers.items()):
+        walk.optimizers[name] = replace(optimizer, outside=True)
+    for name, value in list(walk.store.items()):
+        if isinstance(value, Optimizer):
+            walk.store[name] = replace(value, outside=True)

@@ -1,0 +1,1 @@
+"""The files that belong together: modules, what they define and what they import."""

@@ -1,1 +1,0 @@
-"""All the files, in parallel, and what is remembered of them."""

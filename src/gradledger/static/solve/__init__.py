@@ -1,0 +1,1 @@
+"""Programs of events to a fixpoint: what can happen on every path, and what the rules say to it."""

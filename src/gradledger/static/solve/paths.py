@@ -1,0 +1,64 @@
+"""Ways to have come to one point of a program, and the answers that they remember."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gradledger.ledger import Page
+from gradledger.ledger.cells import SATURATING
+from gradledger.static.ir.answers import Answer, exclude
+from gradledger.static.ir.program import Tick
+
+Facts = frozenset[Answer]
+Path = tuple[Page, Facts]
+"""One way to have come here: the page, and how the named conditions on the way were answered."""
+
+Paths = frozenset[Path]
+
+NO_PATHS: Paths = frozenset()
+NO_FACTS: Facts = frozenset()
+
+START: Paths = frozenset({(Page(counting=SATURATING), frozenset())})
+
+
+def ticked(path: Path, tick: Tick) -> Iterator[Path]:
+    """The path with each place in a window that can follow on its last one."""
+    page, facts = path
+    kept = frozenset(fact for fact in facts if fact[0] not in (tick.starts, tick.ends))
+    if not {(tick.ends, False), (tick.ends, True)} & facts or (tick.ends, True) in facts:
+        nexts = [(True, False)]
+    elif tick.long and (tick.starts, True) in facts:
+        nexts = [(False, False)]
+    else:
+        nexts = [(False, False), (False, True)]
+    for starts, ends in nexts:
+        yield page, kept | {(tick.starts, starts), (tick.ends, ends)}
+
+
+def unmarked(paths: Iterable[Path], marks: Facts) -> Paths:
+    """The paths without these marks."""
+    return frozenset((page, facts - marks) for page, facts in paths)
+
+
+def knowing(paths: Paths, condition: str, answer: bool) -> Paths:
+    """The paths, all of which know this answer to the condition, and no other."""
+    known = frozenset({(condition, answer)})
+    return frozenset((page, facts | known) for page, facts in forgetting(paths, condition))
+
+
+def forgetting(paths: Paths, condition: str) -> Paths:
+    """The paths, none of which remembers how the condition was answered."""
+    answers = frozenset({(condition, True), (condition, False)})
+    if all(answers.isdisjoint(facts) for _, facts in paths):
+        return paths  # as nearly always: conditions are forgotten that nobody has asked
+    return frozenset((page, facts - answers) for page, facts in paths)
+
+
+def assuming(paths: Paths, condition: str, answer: bool) -> Paths:
+    """The paths on which the condition can have this answer, which they remember."""
+    known = condition, answer
+    return frozenset(
+        (page, facts | {known})
+        for page, facts in paths
+        if known in facts or not any(exclude(fact, known) for fact in facts)
+    )
