@@ -11,6 +11,7 @@ from gradledger.static.certainty.gl101 import surely_spent_before
 from gradledger.static.certainty.gl201 import surely_dropped
 from gradledger.static.certainty.gl202 import surely_empty
 from gradledger.static.certainty.gl501 import comes_to_nothing
+from gradledger.static.certainty.notes import speaking_against
 from gradledger.static.certainty.sight import Sight, last_before, stepping
 from gradledger.static.ir.blocks import events_in, pieces
 from gradledger.static.ir.keys import within
@@ -29,7 +30,7 @@ def sobered(findings: Iterable[Finding], sight: Sight) -> Iterator[Finding]:
         carried = ground is None or ground(finding, sight)
         if carried is None:
             continue
-        sure = carried and finding.rule not in sight.root.doubted
+        sure = carried and not any(speaking_against(finding, sight))
         yield finding if sure else replace(finding, certainty="possible")
 
 
@@ -110,14 +111,6 @@ def _is_a_window(loop: Program, owners: set[str], program: Program) -> bool:
     return False
 
 
-def _at_its_time(finding: Finding, sight: Sight) -> bool:
-    return finding.at not in sight.root.deferred
-
-
-def _counts_updates(finding: Finding, sight: Sight) -> bool:
-    return finding.at not in sight.root.uncounted
-
-
 def _none_is_there(finding: Finding, sight: Sight) -> bool:
     """No backward comes before it without a clear in between."""
 
@@ -147,8 +140,6 @@ GROUNDS: dict[str, Ground] = {
     "GL405": _between_two_steps,
     "GL501": comes_to_nothing,
     "GL502": _in_a_window,
-    "GL503": _at_its_time,
-    "GL504": _counts_updates,
     "GL606": _none_is_there,
     "GL801": _all_are_local,
     "GL802": _between_two_steps,

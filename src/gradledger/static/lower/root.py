@@ -11,6 +11,7 @@ from gradledger.static.domain.values import Optimizer, Places, Thing
 from gradledger.static.ir.blocks import holds
 from gradledger.static.ir.effects import Deposits, Spends
 from gradledger.static.ir.keys import within
+from gradledger.static.ir.notes import Note
 from gradledger.static.ir.program import Program
 from gradledger.static.lower.frameworks import Frameworks
 from gradledger.static.project.module import Module
@@ -38,12 +39,8 @@ class Root(Value):
     """Models that the code makes and calls, and does nothing else with."""
     contents: dict[str, frozenset[str]] = {}  # noqa: RUF012 - never changed
     """For each object, what it holds: a method that is not followed may use any of it."""
-    uncounted: frozenset[Place] = frozenset()
-    """Where schedules move of which nobody knows whether they count updates, or batches."""
-    deferred: frozenset[Place] = frozenset()
-    """Where schedules move at certain times only, or of one optimizer among several."""
-    doubted: frozenset[str] = frozenset()
-    """Rules that something in it may speak against, in ways that are not followed."""
+    notes: frozenset[Note] = frozenset()
+    """What could speak against a finding, and on which object."""
     of_class: str = ""
     """The class whose method it is."""
     freezing: Callable[[], bool] = bool
@@ -78,9 +75,7 @@ def root_of(walk: Frameworks, what: str, node: ast.AST, program: Program | None,
         why,
         _strays(walk),
         contents,
-        frozenset(walk.uncounted),
-        frozenset(walk.deferred),
-        frozenset(walk.doubted),
+        frozenset(walk.notes),
         apart=_apart(walk, contents),
         module=module,
         unwalked=_unwalked(walk, program),

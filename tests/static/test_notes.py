@@ -1,0 +1,70 @@
+"""What speaks against a finding is noted on an object, and speaks against no other's findings."""
+
+from __future__ import annotations
+
+from tests.static.programs import ONE_NET, check, correct, each, faulty, shown
+
+TWO_NETS = """
+other = nn.Linear(8, 3)
+theirs = torch.optim.SGD(other.parameters(), lr=0.1)
+"""
+
+TWINS = {
+    "a step hook on one optimizer, and another one in another function": """
+        def hooked(net, data):
+            one = torch.optim.SGD(net.parameters(), lr=0.1)
+            one.register_step_post_hook(lambda opt, args, kwargs: opt.zero_grad())
+            for x, y in data:
+                criterion(net(x), y).backward()
+                one.step()
+
+        def plain(net, data):
+            two = torch.optim.SGD(net.parameters(), lr=0.1)
+            for x, y in data:
+                criterion(net(x), y).backward()
+                two.step()  # GL101
+                two.zero_grad()  # right only
+
+        hooked(model, loader)
+        plain(other, loader)
+        """,
+    "a step hook on the optimizer itself, or on the other one": """
+        optimizer.register_step_post_hook(lambda opt, args, kwargs: opt.zero_grad())  # right only
+        theirs.register_step_post_hook(lambda opt, args, kwargs: opt.zero_grad())  # wrong only
+        for x, y in loader:
+            criterion(model(x), y).backward()
+            optimizer.step()  # GL101
+        for x, y in loader:
+            theirs.zero_grad()
+            criterion(other(x), y).backward()
+            theirs.step()
+        """,
+    "the bound zero_grad of the net itself, or of another one": """
+        clear = model.zero_grad  # right only
+        clear = other.zero_grad  # wrong only
+        for x, y in loader:
+            criterion(model(x), y).backward()
+            optimizer.step()  # GL101
+            clear()
+        """,
+    "the bound zero_grad of the optimizer itself, or of another one": """
+        handlers = {"end": optimizer.zero_grad}  # right only
+        handlers = {"end": theirs.zero_grad}  # wrong only
+        for x, y in loader:
+            criterion(model(x), y).backward()
+            optimizer.step()  # GL101
+            for handler in handlers.values():
+                handler()
+        """,
+}
+
+
+@each(TWINS, after=ONE_NET + TWO_NETS)
+def test_a_note_on_the_object_itself_speaks_against_the_finding(text: str) -> None:
+    assert shown(check(correct(text))) == set()
+
+
+@each(TWINS, after=ONE_NET + TWO_NETS)
+def test_a_note_on_another_object_does_not(text: str) -> None:
+    program, expected = faulty(text)
+    assert shown(check(program)) == expected
