@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
+import pytest
+
+from gradledger import static
+from gradledger.rules.catalogue import CODES
+from gradledger.static.certainty.notes import SPEAKS_AGAINST
+from gradledger.static.ir import notes
+from gradledger.static.ir.notes import Note
 from tests.static.programs import ONE_NET, check, correct, each, faulty, shown
+
+RULE = re.compile(r"GL[0-9]{3}")
 
 TWO_NETS = """
 other = nn.Linear(8, 3)
@@ -68,3 +80,25 @@ def test_a_note_on_the_object_itself_speaks_against_the_finding(text: str) -> No
 def test_a_note_on_another_object_does_not(text: str) -> None:
     program, expected = faulty(text)
     assert shown(check(program)) == expected
+
+
+KNOW_NO_RULE = ("lower", "models", "bind", "solve", "ir", "domain")
+STATIC = Path(static.__file__).parent
+
+
+@pytest.mark.parametrize("package", KNOW_NO_RULE)
+def test_no_rule_is_named_where_none_is_judged(package: str) -> None:
+    sources = sorted((STATIC / package).rglob("*.py"))
+    assert sources
+    named = {str(path): found for path in sources if (found := RULE.findall(path.read_text()))}
+    assert named == {}
+
+
+def test_the_pipeline_names_no_rule() -> None:
+    assert RULE.findall((STATIC / "check.py").read_text()) == []
+
+
+def test_every_note_speaks_against_some_rule() -> None:
+    kinds = {kind for kind in vars(notes).values() if isinstance(kind, type)}
+    assert {k for k in kinds if issubclass(k, Note)} - {Note} == SPEAKS_AGAINST.keys()
+    assert {rule for rules in SPEAKS_AGAINST.values() for rule in rules} <= set(CODES)
