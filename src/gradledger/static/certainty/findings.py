@@ -5,13 +5,14 @@
 3. By sight: is the code around it understood well enough (the rule's `grounds`)?
 4. By notes: does something in the code speak against it (`notes`)?
 5. By library: is it torch that trains?
+6. By rule: what is broken on some paths is likely where the rule says that most programs take them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-from gradledger.ledger.findings import Finding, one_per_fault
+from gradledger.ledger.findings import Finding, is_surer, one_per_fault
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.rules.catalogue import YIELDS_TO, find
@@ -36,7 +37,7 @@ def findings(
     sure = tuple(_sobered(seen if len(solutions) == 1 else once_each(seen), sight))
     if sight.root.module is not None:
         sure = tuple(told(sure, sight.program, sight.root.module))
-    return tuple(_by_library(sure, sight, text_of))
+    return tuple(_by_library_and_rule(sure, sight, text_of))
 
 
 def by_paths(solution: Solution, options: Collection[str] = ()) -> tuple[Finding, ...]:
@@ -81,21 +82,24 @@ def _sobered(found: Iterable[Finding], sight: Sight) -> Iterator[Finding]:
         yield finding if sure else replace(finding, certainty="possible")
 
 
-def _by_library(
+def _by_library_and_rule(
     found: Iterable[Finding], sight: Sight, text_of: Callable[[str], str]
 ) -> Iterator[Finding]:
     """The findings, as possible ones where nothing says that it is torch which trains.
 
-    Neither the file that one begins with, nor that in which the law is broken, nor an optimizer. A
-    net that is written by hand has a `backward` too, which need not add to what was there.
+    What would be likely is left out then. Neither the file that one begins with says so, nor that
+    in which the law is broken, nor an optimizer. A net that is written by hand has a `backward`
+    too, which need not add to what was there.
     """
     root = sight.root
     begins = "" if root.module is None else root.module.source
     sure = is_torch(begins) or any(o.torchs for o in root.optimizers.values())
     for finding in found:
+        likely = find(finding.rule).likely_on_some_paths
         if sure or is_torch(text_of(finding.at.path)):
-            yield finding
-        elif not find(finding.rule).show_possible:
+            unsure = likely and finding.certainty == "possible"
+            yield replace(finding, certainty="likely") if unsure else finding
+        elif not likely:
             yield replace(finding, certainty="possible")
 
 
@@ -117,6 +121,6 @@ def once_each(found: Iterable[Finding]) -> tuple[Finding, ...]:
     for finding in found:
         key = finding.rule, finding.at.path, finding.at.line
         known = best.get(key)
-        if known is None or (known.certainty, finding.certainty) == ("possible", "certain"):
+        if known is None or is_surer(finding, known):
             best[key] = finding
     return tuple(best.values())
