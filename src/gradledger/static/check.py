@@ -15,7 +15,9 @@ from gradledger.static.ir.blocks import events_in, holds
 from gradledger.static.ir.effects import Deposits
 from gradledger.static.ir.program import Loop, Program
 from gradledger.static.lower.lowering import Following
+from gradledger.static.lower.missing_backward import optimizers_without_backward
 from gradledger.static.lower.root import THE_SCRIPT, Root
+from gradledger.static.lower.root_objects import contents_of, sums_only_shown, untrained_models
 from gradledger.static.lower.roots import Roots
 from gradledger.static.lower.training import goes_round, may_be_torch, training_in
 from gradledger.static.project.project import Project
@@ -125,7 +127,8 @@ def _bind(root: Root, solver: Solver) -> tuple[_Bound | None, str | None]:
     """The program with events on cells; or why there is none, None where it has no gradients."""
     if root.program is None:
         return None, root.why
-    if not (root.unwalked or holds(root.program, Deposits)):
+    forgotten = optimizers_without_backward(root)
+    if not (forgotten or holds(root.program, Deposits)):
         return None, _first_unknown(root)
     if solver.is_spent:
         return None, TOO_LATE
@@ -135,11 +138,11 @@ def _bind(root: Root, solver: Solver) -> tuple[_Bound | None, str | None]:
         root.program,
         root.optimizers,
         root.condition_names,
-        root.strays,
-        root.contents,
-        root.only_shown,
+        untrained_models(root),
+        contents_of(root),
+        sums_only_shown(root),
     )
-    if not (root.unwalked or binding.worth_following):
+    if not (forgotten or binding.worth_following):
         return None, _first_unknown(root)
     try:
         return _Bound(binding.program(), binding.options, binding.sees_all), ""

@@ -20,13 +20,14 @@ from gradledger.rules.gl204_gradient_never_used import users
 from gradledger.static.certainty.sight import Sight
 from gradledger.static.ir.blocks import events_in
 from gradledger.static.ir.program import Program
+from gradledger.static.lower.freezing import may_freeze
 from gradledger.static.solve.paths import Facts
 from gradledger.static.solve.solver import Solution
 
 
 def nothing_is_frozen(finding: Finding, sight: Sight) -> bool:
     """What is frozen, in ways that are not followed, may get no gradient."""
-    return not sight.root.freezes
+    return not may_freeze(sight.root)
 
 
 def is_always_wasted(finding: Finding, solution: Solution, options: Collection[str]) -> bool:

@@ -108,7 +108,7 @@ def _reached(finding: Finding, owners: list[Optimizer], sight: Sight) -> Keys:
 
 def _with_contents(keys: Keys, sight: Sight) -> Keys:
     """The keys, and what the objects hold under other names."""
-    contents = sight.root.contents
+    contents = sight.contents
     return keys.union(*(contents[k] for k in contents if any(within(k, key) for key in keys)))
 
 
