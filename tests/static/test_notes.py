@@ -68,6 +68,45 @@ TWINS = {
             for handler in handlers.values():
                 handler()
         """,
+    "a view of a buffer as the gradient of the net itself, or of another one": """
+        from buffers import flat
+
+        flat.install()
+        for p in model.parameters():  # right only
+            p.grad = flat.view_for(p)  # right only
+        for q in other.parameters():  # wrong only
+            q.grad = flat.view_for(q)  # wrong only
+        for x, y in loader:
+            criterion(model(x), y).backward()
+            optimizer.step()  # GL101
+            flat.zero_()
+        """,
+    "hooks on the gradients of the net itself, or of another one": """
+        for p in model.parameters():  # right only
+            p.register_hook(lambda g: g / 4)  # right only
+        for q in other.parameters():  # wrong only
+            q.register_hook(lambda g: g / 4)  # wrong only
+        for i, (x, y) in enumerate(loader):
+            criterion(model(x), y).backward()  # GL301
+            if (i + 1) % 4 == 0 or i + 1 == len(loader):
+                optimizer.step()
+                optimizer.zero_grad()
+        """,
+    "a flag that clears the net itself, or another one": """
+        spent = len(loader) == 0
+        for x, y in loader:
+            if spent:  # right only
+                optimizer.zero_grad()  # right only
+            criterion(model(x), y).backward()
+            optimizer.step()  # GL101
+            spent = True
+        for x, y in loader:
+            if spent:  # wrong only
+                theirs.zero_grad()  # wrong only
+            theirs.zero_grad()
+            criterion(other(x), y).backward()
+            theirs.step()
+        """,
 }
 
 
