@@ -55,7 +55,7 @@ def _checked(source: Source) -> Checked:
             evidence = (*evidence, Evidence("deposited", Place(source.path, number)))
         if "unknown()" in line:
             unknown.append(Unknown(source.path, number, "train", "it calls what is not there"))
-        for found in re.finditer(r"\b(GL\d{3})_(certain|possible)\(", line):
+        for found in re.finditer(r"\b(GL\d{3})_(certain|likely|possible)\(", line):
             column = len(line[: found.start()].encode())
             findings.append(
                 Finding(

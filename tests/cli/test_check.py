@@ -139,10 +139,10 @@ def test_exit_zero_does_not_hide_that_it_could_not_be_done(files: Files) -> None
 # Which findings are shown
 
 
-def test_possible_findings_are_shown_on_request_but_for_rules_that_are_nearly_always_right(
+def test_likely_findings_are_shown_and_possible_ones_on_request(
     files: Files, capsys: Captured
 ) -> None:
-    files(a="import torch\nGL101_possible()\nGL203_possible()\n")
+    files(a="import torch\nGL101_possible()\nGL203_likely()\n")
     assert main(["check", "a.py"]) == 1
     assert "1 possible (--possible shows them)" in capsys.readouterr().out
     assert check("a.py") == 1
@@ -228,7 +228,7 @@ def test_the_json_is_what_the_schema_says(files: Files, capsys: Captured) -> Non
     files(
         a="import torch\nunknown()\nGL101_certain()\nGL101_certain()  # gradledger: ignore why\n",
         old=BROKEN,
-        nb_dot_ipynb=notebook("GL203_possible()"),
+        nb_dot_ipynb=notebook("GL203_likely()"),
     )
     assert main(["check", "--format", "json", "."]) == 1
     said = json.loads(capsys.readouterr().out)

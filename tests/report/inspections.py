@@ -39,7 +39,7 @@ LEFT_OVER = Finding(
     "GL203",
     Place(NOTEBOOK, 2, 4),
     "may leave deposits unspent when the data ends",
-    "possible",
+    "likely",
     (Evidence("spent", Place(NOTEBOOK, 4, 8)), Evidence("made", Place("train.py", 1))),
 )
 WASTED = Finding("GL204", Place("gan.py", 9), "clears what nobody uses", "certain")

@@ -53,7 +53,9 @@ def test_code_from_no_file_has_no_place_on_github() -> None:
     assert "<stdin>:3" in said
 
 
-def test_a_possible_finding_says_so_on_github() -> None:
+def test_a_finding_that_is_not_certain_says_so_on_github() -> None:
     evidence = (Evidence("cleared", None, "never"),)
     finding = Finding("GL203", Place("t.py", 3), "leaves", "possible", evidence)
     assert "%0APossible: not on all paths" in rendered(Verdict("t", (finding,)), "github")
+    finding = Finding("GL203", Place("t.py", 3), "leaves", "likely", evidence)
+    assert "%0ALikely: not on all paths" in rendered(Verdict("t", (finding,)), "github")

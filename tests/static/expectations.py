@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 from gradledger.ledger import Finding
-from gradledger.rules import find
 from gradledger.static.check import check_source
 from gradledger.static.project.project import Project
 from gradledger.static.result import Checked
@@ -27,7 +26,7 @@ def checked(path: Path) -> Checked:
 
 def is_shown(finding: Finding) -> bool:
     """Do people see it without asking for more?"""
-    return finding.certainty == "certain" or find(finding.rule).show_possible
+    return finding.certainty != "possible"
 
 
 def shown(result: Checked) -> Found:

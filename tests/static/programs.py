@@ -14,7 +14,6 @@ from textwrap import dedent
 
 import pytest
 
-from gradledger.rules import find
 from gradledger.static.check import check_source
 from gradledger.static.project.project import Project
 from gradledger.static.result import Checked
@@ -82,7 +81,7 @@ def shown(checked: Checked) -> Found:
     return {
         (finding.rule, finding.at.line)
         for finding in checked.findings
-        if finding.certainty == "certain" or find(finding.rule).show_possible
+        if finding.certainty != "possible"
     }
 
 

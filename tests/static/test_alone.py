@@ -8,8 +8,10 @@ from gradledger.ledger import Place
 from gradledger.ledger.events import BY_HAND, Step
 from gradledger.rules import judge, stops
 from gradledger.static import Do, Interpreter, Program, Sequence, TooManyPaths
-from gradledger.static.check import OF_ONE_OWNER, ONE_BY_ONE, TOO_MANY
+from gradledger.static.certainty.by_rule import conditions_of
+from gradledger.static.certainty.findings import by_paths
 from gradledger.static.ir.one_optimizer import alone, owners
+from gradledger.static.solve.solver import ONE_BY_ONE, TOO_MANY, Solution
 from tests.examples import examples
 from tests.static.programs import check, shown
 from tests.strategies import OPENING, OWNED, programs
@@ -24,11 +26,14 @@ def faults(program: Program) -> Faults:
         interpreter.run(program)
     except TooManyPaths:
         reject()
-    return {(finding.rule, finding.at): finding.certainty for finding in interpreter.findings()}
+    found = by_paths(Solution(program, interpreter))
+    return {(finding.rule, finding.at): finding.certainty for finding in found}
 
 
 def of_one_owner(found: Faults) -> Faults:
-    return {fault: sure for fault, sure in found.items() if fault[0] in OF_ONE_OWNER}
+    return {
+        fault: sure for fault, sure in found.items() if conditions_of(fault[0]).of_one_optimizer
+    }
 
 
 @given(programs)

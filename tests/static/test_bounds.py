@@ -8,6 +8,7 @@ from gradledger.static import check as pipeline
 from gradledger.static.domain.scopes import MOST_WORK, TOO_MUCH
 from gradledger.static.lower.lowering import MOST_WORK_IN_A_FILE
 from gradledger.static.lower.state import State
+from gradledger.static.solve import solver
 from tests.static.programs import ONE_NET, check
 
 TRAINS = """
@@ -96,9 +97,9 @@ def test_no_more_paths_are_followed_than_a_file_is_worth(monkeypatch: pytest.Mon
     functions = [TRAINS.replace("\n", "\n    ").replace("\n", f"\ndef f{i}():\n", 1) for i in "abc"]
     program = ONE_NET + "\n".join(functions)
     assert check(program).followed == len(functions)
-    monkeypatch.setattr(pipeline, "MOST_OUTCOMES_IN_A_FILE", 1)
+    monkeypatch.setattr(solver, "MOST_OUTCOMES_IN_A_FILE", 1)
     why = [unknown.why for unknown in check(program).unknown]
-    assert why == [pipeline.TOO_MANY, pipeline.TOO_LATE, pipeline.TOO_LATE]
+    assert why == [solver.TOO_MANY, pipeline.TOO_LATE, pipeline.TOO_LATE]
 
 
 def test_a_base_class_that_nobody_has_the_time_to_look_for_is_unknown() -> None:

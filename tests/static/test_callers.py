@@ -10,7 +10,6 @@ from textwrap import dedent
 
 import pytest
 
-from gradledger.rules import find
 from gradledger.static.runner.cache import Cache
 from gradledger.static.runner.runner import check_paths
 from tests.static.programs import correct, each, faulty
@@ -35,7 +34,7 @@ def shown(files: list[str], folder: Path, cache: Cache | None = None) -> Places:
     found = set()
     for _, result in check_paths(files, roots=(str(folder),), jobs=1, cache=cache):
         for finding in result.checked.findings:
-            if finding.certainty == "certain" or find(finding.rule).show_possible:
+            if finding.certainty != "possible":
                 lines = Path(finding.at.path).read_text(encoding="utf-8").split("\n")
                 found.add((finding.rule, lines[finding.at.line - 1].strip()))
     return found

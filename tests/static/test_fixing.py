@@ -36,7 +36,7 @@ def shown(data: bytes, path: str = "train.py") -> list[str]:
     return [
         finding.rule
         for finding in check_bytes(path, data).checked.findings
-        if finding.certainty == "certain" or find(finding.rule).show_possible
+        if finding.certainty != "possible"
     ]
 
 

@@ -8,6 +8,7 @@ from gradledger.ledger import Place
 from gradledger.ledger.events import Batch
 from gradledger.ledger.values import replace
 from gradledger.rules import judge, stops
+from gradledger.static.certainty.findings import by_paths
 from gradledger.static.ir.blocks import conditions_in
 from gradledger.static.ir.dependence import independent
 from gradledger.static.ir.program import (
@@ -22,6 +23,7 @@ from gradledger.static.ir.program import (
     Try,
 )
 from gradledger.static.solve.interpreter import Interpreter, TooManyPaths
+from gradledger.static.solve.solver import Solution
 from tests.examples import examples
 from tests.strategies import OPENING, programs
 
@@ -96,5 +98,5 @@ def test_what_is_found_is_the_same_with_and_without_names(program: Program) -> N
             interpreter.run(same)
         except TooManyPaths:
             reject()
-        found.append({(f.rule, f.at, f.certainty) for f in interpreter.findings()})
+        found.append({(f.rule, f.at, f.certainty) for f in by_paths(Solution(same, interpreter))})
     assert found[0] == found[1]

@@ -256,3 +256,9 @@ for x, y in loader:
     others = dropped.replace("nn.Linear(8, 3), nn.Linear(8, 3)", "made(1), made(2)")
     assert ("GL201", 9) in everything(check(others))
     assert ("GL201", 9) not in shown(check(others))
+
+
+def test_a_window_that_may_be_left_over_is_likely() -> None:
+    program, expected = faulty(ONE_NET + WINDOWS)
+    sure = {(f.rule, f.at.line): f.certainty for f in check(program).findings}
+    assert {sure[fault] for fault in expected} == {"likely"}

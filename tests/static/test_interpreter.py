@@ -23,7 +23,7 @@ from gradledger.ledger.events import (
     Step,
     Weight,
 )
-from gradledger.rules import YIELDS_TO, judge, stops
+from gradledger.rules import judge, stops
 from gradledger.static import (
     Branch,
     Call,
@@ -38,8 +38,10 @@ from gradledger.static import (
     TooManyPaths,
     Try,
 )
+from gradledger.static.certainty.findings import by_paths
+from gradledger.static.solve.breaches import Visit
 from gradledger.static.solve.paths import Paths
-from gradledger.static.solve.verdicts import Visit
+from gradledger.static.solve.solver import Solution
 from tests.examples import examples
 from tests.static.concrete import Run
 from tests.strategies import OPENING, programs
@@ -58,7 +60,7 @@ def compare(program: Program, seeds: list[int], interpreter: Interpreter) -> Non
         interpreter.run(program)
     except TooManyPaths:
         reject()
-    verdicts = interpreter.verdicts()
+    extents = interpreter.extents()
     visits: defaultdict[tuple[str | int, ...], list[Visit]] = defaultdict(list)
     for visit in interpreter.met:
         visits[position(visit)].append(visit)
@@ -71,9 +73,9 @@ def compare(program: Program, seeds: list[int], interpreter: Interpreter) -> Non
             met = [visit for visit in visits[where] if run.path in interpreter.met[visit]]
             assert met
             for visit in met:
-                expected = verdicts.get(visit, {})
+                expected = extents.get(visit, {})
                 assert observed <= expected.keys()
-                assert {f for f, sure in expected.items() if sure == "certain"} <= observed
+                assert {f for f, sure in expected.items() if sure == "all"} <= observed
             if any(stops(rule) for rule, _ in observed):
                 break
 
@@ -135,8 +137,9 @@ STEP = Do(Step(at(5), "opt"))
 
 def verdict(*parts: Program) -> dict[str, str]:
     interpreter = Interpreter(judge, stops=stops)
-    interpreter.run(Sequence((OWN, *parts)))
-    return {f.rule: f.certainty for f in interpreter.findings(YIELDS_TO)}
+    program = Sequence((OWN, *parts))
+    interpreter.run(program)
+    return {f.rule: f.certainty for f in by_paths(Solution(program, interpreter))}
 
 
 def test_a_loop_that_never_clears_is_certain_although_its_first_step_is_innocent() -> None:
@@ -152,7 +155,7 @@ def test_a_schedule_that_is_early_on_some_ways_to_its_line_and_on_others_never_i
     program = Sequence((OWN, Branch(early, Sequence((spends, moves)))))
     interpreter = Interpreter(judge, stops=stops)
     interpreter.run(program)
-    found = {f.rule: f.certainty for f in interpreter.findings(YIELDS_TO, options={"amp"})}
+    found = {f.rule: f.certainty for f in by_paths(Solution(program, interpreter), {"amp"})}
     assert found == {"GL503": "possible"}
 
 
@@ -268,8 +271,9 @@ def test_an_option_that_breaks_a_law_is_certain_for_those_who_choose_it() -> Non
         Branch(Sequence((BACKWARD, STEP)), Sequence((CLEAR, BACKWARD, STEP)), condition="amp")
     )
     interpreter = Interpreter(judge, stops=stops)
-    interpreter.run(Sequence((OWN, loop)))
-    found = interpreter.findings(YIELDS_TO, options={"amp"})
+    program = Sequence((OWN, loop))
+    interpreter.run(program)
+    found = by_paths(Solution(program, interpreter), {"amp"})
     assert [(f.rule, f.certainty) for f in found] == [("GL101", "certain")]
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gradledger.static import check as pipeline
 from gradledger.static.result import Checked
+from gradledger.static.solve import solver
 from tests.static.programs import ONE_NET, check, each, shown
 
 UNKNOWN = {
@@ -212,10 +212,10 @@ for x, y in loader:
 """
     whole = check(program)
     assert (whole.followed, whole.unknown) == (1, ())
-    monkeypatch.setattr(pipeline, "MOST_OUTCOMES", 12)
+    monkeypatch.setattr(solver, "MOST_OUTCOMES", 12)
     part = check(program)
     assert part.followed == 0
-    assert [unknown.why for unknown in part.unknown] == [pipeline.IN_PART]
+    assert [unknown.why for unknown in part.unknown] == [solver.IN_PART]
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from gradledger.cli.library import Library
 from gradledger.cli.settings import Settings
-from gradledger.ledger.findings import Finding
+from gradledger.ledger.findings import Finding, is_surer
 from gradledger.report.inspection import Suppressed
-from gradledger.rules import find
 from gradledger.static.source.cell_places import file_and_cell
 from gradledger.static.source.gitignore import FOLDER
 
@@ -24,12 +23,12 @@ class Sifted(NamedTuple):
 
 
 def one_each(findings: Iterable[Finding]) -> list[Finding]:
-    """A fault that was met from several files, once; certain, where it is so from one of them."""
+    """A fault that was met from several files, once; as sure as it is from one of them."""
     best: dict[tuple[str, str, int, int], Finding] = {}
     for finding in findings:
         at = finding.at
         key = finding.rule, at.path, at.line, at.column
-        if key not in best or (best[key].certainty, finding.certainty) == ("possible", "certain"):
+        if key not in best or is_surer(finding, best[key]):
             best[key] = finding
     return list(best.values())
 
@@ -45,8 +44,7 @@ def sift(findings: Iterable[Finding], settings: Settings, library: Library) -> S
         ignore = library.comments(file).of(finding.rule, library.line(finding.at))
         if finding.rule not in settings.kept or finding.rule in ignored_in(file):
             continue
-        visible = finding.certainty != "possible" or find(finding.rule).show_possible
-        if not (visible or settings.possible):
+        if finding.certainty == "possible" and not settings.possible:
             unshown += ignore is None
         elif ignore is None:
             shown.append(finding)

@@ -11,10 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Literal
 
-    Certainty = Literal["observed", "certain", "possible"]
+    Certainty = Literal["observed", "certain", "likely", "possible"]
 else:
     Certainty = str
 
+LEVELS: tuple[Certainty, ...] = ("possible", "likely", "certain", "observed")
+"""From the least sure to the surest."""
 
 CURE = "cure"
 """What the evidence is called that has no place: its note is what cures the fault where it is."""
@@ -93,20 +95,26 @@ class Finding(Value):
         return frozenset({self.at, *(e.at for e in self.evidence if e.at is not None)})
 
 
+def is_surer(finding: Finding, other: Finding) -> bool:
+    """True if the one is more certain than the other."""
+    return LEVELS.index(finding.certainty) > LEVELS.index(other.certainty)
+
+
 def one_per_fault(
     findings: Iterable[Finding], yields_to: Mapping[str, frozenset[str]]
 ) -> tuple[Finding, ...]:
     """Leave out each finding whose rule yields to that of another one at a common place.
 
-    Nothing certain gives way to what is only possible.
+    Nothing certain gives way to what is only possible, or likely.
     """
     kept = tuple(findings)
+    unsure = ("possible", "likely")
 
     def explained_by(finding: Finding, cause: Finding) -> bool:
         return (
             cause.rule in yields_to.get(finding.rule, ())
             and bool(finding.places & cause.places)
-            and (cause.certainty != "possible" or finding.certainty == "possible")
+            and (cause.certainty not in unsure or finding.certainty in unsure)
         )
 
     return tuple(f for f in kept if not any(explained_by(f, cause) for cause in kept))

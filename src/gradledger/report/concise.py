@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gradledger.ledger.verdict import Verdict
 from gradledger.report.evidence import at
-from gradledger.report.inspection import Inspection
+from gradledger.report.inspection import MEANINGS, Inspection
 from gradledger.report.sources import Sources
 from gradledger.report.terminal import Line
 from gradledger.rules import find
@@ -18,10 +18,10 @@ def lines(verdict: Verdict | Inspection) -> Iterator[Line]:
     sources = Sources(verdict.sources)
     for finding in ordered(verdict.findings):
         rule = find(finding.rule)
-        possible = " (possible)" if finding.certainty == "possible" else ""
+        unsure = f" ({finding.certainty})" if finding.certainty in MEANINGS else ""
         yield (
             (f"{at(finding.at)}:{sources.column(finding.at)}", "title"),
             ": ",
             (rule.code, rule.severity.value),
-            f" {rule.says}{possible}",
+            f" {rule.says}{unsure}",
         )

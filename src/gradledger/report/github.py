@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.verdict import Verdict
 from gradledger.report.gaps import NOT_SEEN, gaps
-from gradledger.report.inspection import POSSIBLE, Inspection
+from gradledger.report.inspection import MEANINGS, Inspection
 from gradledger.report.paths import cell_of, in_checkout, is_no_file, shown
 from gradledger.report.visible import visible
 from gradledger.rules import Severity, find
@@ -53,8 +53,8 @@ def _told(finding: Finding) -> str:
         for evidence in finding.told
         if evidence.at and evidence.at != finding.at
     ]
-    if finding.certainty == "possible":
-        rows.append(f"Possible: {POSSIBLE}.")
+    if finding.certainty in MEANINGS:
+        rows.append(f"{finding.certainty.capitalize()}: {MEANINGS[finding.certainty]}.")
     return "\n".join(map(visible, rows))
 
 

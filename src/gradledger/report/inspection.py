@@ -11,6 +11,12 @@ from gradledger.ledger.values import Value
 POSSIBLE = "not on all paths through the code, or not all that it takes is in sight"
 """What is meant by a possible finding."""
 
+LIKELY = "not on all paths through the code, but on those that most programs take"
+"""What is meant by a likely finding."""
+
+MEANINGS = {"possible": POSSIBLE, "likely": LIKELY}
+"""By the certainty of a finding, what is said of it; what is certain or observed needs no word."""
+
 
 class Unknown(Value):
     """Code that could not be followed, and so was not judged."""

@@ -9,7 +9,7 @@ from gradledger.ledger.verdict import Verdict
 from gradledger.report.counts import extent
 from gradledger.report.evidence import MARGIN, at, callers, rows
 from gradledger.report.frames import Mark, framed
-from gradledger.report.inspection import POSSIBLE, Inspection
+from gradledger.report.inspection import MEANINGS, Inspection
 from gradledger.report.sources import Sources
 from gradledger.report.terminal import Line, Piece, Terminal
 from gradledger.report.visible import visible
@@ -41,8 +41,8 @@ def _finding(
     yield from rows(finding, terminal, sources)
     yield from _remark(terminal, "fix", fix(finding), style="cure")
     yield from _remark(terminal, "explains", rule.symptom)
-    if finding.certainty == "possible":
-        yield from _remark(terminal, "possible", POSSIBLE)
+    if finding.certainty in MEANINGS:
+        yield from _remark(terminal, finding.certainty, MEANINGS[finding.certainty])
     if isinstance(verdict, Verdict) and (said := extent(finding, verdict)):
         yield from terminal.prose(said, lead=" =", indent=3, lead_style="dim")
 
@@ -51,7 +51,8 @@ def _headline(finding: Finding, terminal: Terminal) -> Line:
     """On one line, however long: editors and people look for it."""
     rule, level = find(finding.rule), severity(finding).value
     # An error that was observed or is certain is the plain case, and needs no word.
-    words = [level] * (level != "error") + ["possible"] * (finding.certainty == "possible")
+    sure = finding.certainty
+    words = [level] * (level != "error") + [sure] * (sure in MEANINGS)
     kind = f" ({', '.join(words)})" if words else ""
     return (
         (at(finding.at), "title"),

@@ -95,5 +95,5 @@ RULE = Rule(
         "size"
     ),
     broken=broken,
-    show_possible=True,
+    likely_on_some_paths=True,
 )

@@ -69,5 +69,5 @@ RULE = Rule(
     fix="clear the gradients in the except branch, and start the window again",
     symptom="rare jumps of the loss after a warning about a bad batch or out of memory",
     broken=broken,
-    show_possible=True,
+    likely_on_some_paths=True,
 )

@@ -67,5 +67,6 @@ class Rule(Value):
     """Rules that name the cause, where this one at the same place is only its symptom."""
     stops: bool = False
     """An exception is raised here, by torch or by Python: nothing after it happens."""
-    show_possible: bool = False
-    """A possible finding is nearly always real, so `check` shows it without being asked."""
+    likely_on_some_paths: bool = False
+    """Broken on some paths, it is nearly always real: likely and not just possible, so that `check`
+    shows it without being asked."""

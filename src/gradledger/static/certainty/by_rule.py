@@ -1,68 +1,31 @@
-"""The grounds of each rule."""
+"""The conditions of each rule, those that take code in a file of their own.
+
+To say that nothing clears, or that nothing spends, is to say that whatever does was seen. Where
+something close by does clear or spend, and only seems to be for other cells, the mistake is more
+often ours than the program's: such a finding is possible, and no more.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-
-from gradledger.ledger.events import Backward, Clear, Event, Step, Unscale, Update
 from gradledger.ledger.findings import Finding
-from gradledger.ledger.values import replace
+from gradledger.static.certainty.conditions import Conditions, on_earlier_steps, on_nothing
 from gradledger.static.certainty.gl101 import surely_spent_before
 from gradledger.static.certainty.gl201 import surely_dropped
 from gradledger.static.certainty.gl202 import surely_empty
+from gradledger.static.certainty.gl203 import is_left_over
+from gradledger.static.certainty.gl204 import is_always_wasted, nothing_is_frozen
+from gradledger.static.certainty.gl401 import is_still_scaled
+from gradledger.static.certainty.gl403 import is_not_updated
+from gradledger.static.certainty.gl404 import nobody_has_a_part
 from gradledger.static.certainty.gl501 import comes_to_nothing
-from gradledger.static.certainty.sight import Sight, last_before, stepping
-from gradledger.static.ir.blocks import events_in, pieces
-from gradledger.static.ir.keys import within
-from gradledger.static.ir.program import Do, Forget, Program, Require, Sequence
-
-Ground = Callable[[Finding, Sight], bool | None]
-"""Does it carry the finding? If not, that is possible, and no more; None: there is none."""
-
-
-def sobered(findings: Iterable[Finding], sight: Sight) -> Iterator[Finding]:
-    """The findings, those that lack their grounds as possible ones, or not at all."""
-    for finding in findings:
-        if sight.nobody_steps and finding.rule != "GL201":
-            continue  # all else follows from that
-        ground = GROUNDS.get(finding.rule)
-        carried = ground is None or ground(finding, sight)
-        if carried is None:
-            continue
-        sure = carried and finding.rule not in sight.root.doubted
-        yield finding if sure else replace(finding, certainty="possible")
-
-
-def _left_over(finding: Finding, sight: Sight) -> bool | None:
-    """What one optimizer leaves over may be what another has no use for."""
-    return True if sight.one_steps(finding.at) else None
-
-
-def _nothing_is_frozen(finding: Finding, sight: Sight) -> bool:
-    return not sight.root.freezes
-
-
-def _still_scaled(finding: Finding, sight: Sight) -> bool:
-    """No unscale comes between the last backward and the clip."""
-
-    def counts(event: Event) -> bool:
-        return isinstance(event, Unscale | Backward)
-
-    last = (last_before(finding.at, loop, counts) for loop in sight.around(finding.at))
-    return not any(isinstance(event, Unscale) for event in last)
-
-
-def _nobody_has_a_part(finding: Finding, sight: Sight) -> bool:
-    """Where another optimizer has a part of the net, one of several losses may reach no more."""
-    around = (events_in(loop) for loop in sight.around(finding.at))
-    losses = {event.at for loop in around for event in loop if isinstance(event, Backward)}
-    return len(losses) == 1 or not any(
-        within(part, whole) and part != whole
-        for whole in finding.cells
-        for cells in sight.owned.values()
-        if whole not in cells
-        for part in cells
-    )
+from gradledger.static.certainty.gl502 import is_clipped_in_windows, is_in_a_window
+from gradledger.static.certainty.gl503 import is_early_at_first
+from gradledger.static.certainty.gl504 import is_out_of_step_inside, on_last_rounds
+from gradledger.static.certainty.gl603 import is_exchanged_between_steps
+from gradledger.static.certainty.gl606 import none_is_there
+from gradledger.static.certainty.gl701 import outlives_windows
+from gradledger.static.certainty.gl801 import all_are_local
+from gradledger.static.certainty.sight import Sight
 
 
 def _between_two_steps(finding: Finding, sight: Sight) -> bool:
@@ -70,87 +33,40 @@ def _between_two_steps(finding: Finding, sight: Sight) -> bool:
     return sight.one_steps(finding.at)
 
 
-def _is_not_updated(finding: Finding, sight: Sight) -> bool:
-    """With several optimizers: nothing updates the scaler, and each that is updated steps itself.
-
-    One that only updates may be the same, under another name.
-    """
-    if sight.one_steps(finding.at):
-        return True
-    steps = [e for e in events_in(sight.program) if isinstance(e, Step) and e.scaler is not None]
-    updated = {e.scaler for e in events_in(sight.program) if isinstance(e, Update)}
-    left = {e.scaler for e in steps if e.at == finding.at}
-    return left.isdisjoint(updated) and updated <= {e.scaler for e in steps}
-
-
-def _in_a_window(finding: Finding, sight: Sight) -> bool:
-    """An owner of the clipped cells steps in the loop, or right behind it.
-
-    Else they are in no window of this loop.
-    """
-    owners = {owner for owner, cells in sight.owned.items() if cells & finding.cells}
-    around = sight.around(finding.at)
-    if any(not owners.isdisjoint(stepping(loop)) for loop in around):
-        return True
-    return any(_is_a_window(loop, owners, sight.program) for loop in around)
-
-
-def _is_a_window(loop: Program, owners: set[str], program: Program) -> bool:
-    """Is each loss of a loop divided, and does the step come first of what follows on it?"""
-    passes = [e for e in events_in(loop) if isinstance(e, Backward)]
-    if not passes or any(e.weight.divisor in (None, 1) for e in passes):
-        return False
-    for piece in pieces(program):
-        if isinstance(piece, Sequence) and any(part is loop for part in piece.parts):
-            place = next(i for i, part in enumerate(piece.parts) if part is loop)
-            behind = [p for p in piece.parts[place + 1 :] if not isinstance(p, Forget | Require)]
-            match behind[0] if behind else None:
-                case Do(Step(optimizer=optimizer)):
-                    return optimizer in owners
-    return False
-
-
-def _at_its_time(finding: Finding, sight: Sight) -> bool:
-    return finding.at not in sight.root.deferred
-
-
-def _counts_updates(finding: Finding, sight: Sight) -> bool:
-    return finding.at not in sight.root.uncounted
-
-
-def _none_is_there(finding: Finding, sight: Sight) -> bool:
-    """No backward comes before it without a clear in between."""
-
-    def counts(event: Event) -> bool:
-        if isinstance(event, Clear):
-            return not event.cells.isdisjoint(finding.cells)
-        return isinstance(event, Backward)
-
-    last = (last_before(finding.at, loop, counts) for loop in sight.around(finding.at))
-    return not any(isinstance(event, Backward) for event in last)
-
-
-def _all_are_local(finding: Finding, sight: Sight) -> bool:
-    """A backward that nobody knows to be averaged, may be."""
-    return all(e.local for e in events_in(sight.program) if isinstance(e, Backward))
-
-
-GROUNDS: dict[str, Ground] = {
-    "GL101": surely_spent_before,
-    "GL201": surely_dropped,
-    "GL202": surely_empty,
-    "GL203": _left_over,
-    "GL204": _nothing_is_frozen,
-    "GL401": _still_scaled,
-    "GL403": _is_not_updated,
-    "GL404": _nobody_has_a_part,
-    "GL405": _between_two_steps,
-    "GL501": comes_to_nothing,
-    "GL502": _in_a_window,
-    "GL503": _at_its_time,
-    "GL504": _counts_updates,
-    "GL606": _none_is_there,
-    "GL801": _all_are_local,
-    "GL802": _between_two_steps,
+CONDITIONS: dict[str, Conditions] = {
+    "GL101": Conditions(on_earlier_steps, grounds=surely_spent_before, of_one_optimizer=True),
+    "GL102": Conditions(on_earlier_steps),
+    "GL201": Conditions(grounds=surely_dropped, of_missing_steps=True),
+    "GL202": Conditions(on_nothing, grounds=surely_empty),
+    "GL203": Conditions(grounds=is_left_over),
+    "GL204": Conditions(
+        on_nothing, certain_anyway=is_always_wasted, grounds=nothing_is_frozen, in_turns=True
+    ),
+    "GL301": Conditions(of_one_optimizer=True),
+    "GL302": Conditions(of_one_optimizer=True),
+    "GL401": Conditions(grounds=is_still_scaled, of_one_optimizer=True),
+    "GL402": Conditions(of_one_optimizer=True),
+    "GL403": Conditions(on_earlier_steps, grounds=is_not_updated),
+    "GL404": Conditions(grounds=nobody_has_a_part),
+    "GL405": Conditions(grounds=_between_two_steps),
+    "GL501": Conditions(on_nothing, grounds=comes_to_nothing),
+    "GL502": Conditions(
+        certain_anyway=is_clipped_in_windows, grounds=is_in_a_window, of_one_optimizer=True
+    ),
+    "GL503": Conditions(on_nothing, is_early_at_first, of_one_optimizer=True, of_schedules=True),
+    "GL504": Conditions(on_last_rounds, is_out_of_step_inside, of_one_optimizer=True),
+    "GL603": Conditions(certain_anyway=is_exchanged_between_steps),
+    "GL606": Conditions(grounds=none_is_there),
+    "GL701": Conditions(certain_anyway=outlives_windows, of_one_optimizer=True),
+    "GL702": Conditions(of_one_optimizer=True),
+    "GL801": Conditions(grounds=all_are_local),
+    "GL802": Conditions(grounds=_between_two_steps),
 }
-"""The other rules need none: what breaks them stands in the code."""
+"""The other rules have none: what breaks them stands in the code, on all paths or on some."""
+
+_NONE = Conditions()
+
+
+def conditions_of(rule: str) -> Conditions:
+    """What the rule asks for to be certain."""
+    return CONDITIONS.get(rule, _NONE)

@@ -71,7 +71,7 @@ def _uncleared(finding: Finding, loop: Program, sight: Sight) -> bool:
         return False
     if len(stepping(loop)) <= len(set(clears)):
         meant = finding.cells.union(*clears)
-        if not sight.all_made or not meant <= sight.root.apart:
+        if not sight.all_made or not meant <= sight.apart:
             return False
     return all(cells and cells.isdisjoint(finding.cells) for cells in clears)
 

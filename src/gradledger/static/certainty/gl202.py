@@ -13,7 +13,7 @@ from gradledger.static.project.module import Module
 
 def surely_empty(finding: Finding, sight: Sight) -> bool | None:
     """Is it in a loop that has a backward? Else, somebody else may well fill the gradients."""
-    if sight.root.unwalked:
+    if sight.without_backward:
         return True if _is_forgotten(finding.at, sight) else None
     if not sight.sees_all:
         return True if _just_cleared(finding.at, sight) else None
@@ -26,7 +26,7 @@ def surely_empty(finding: Finding, sight: Sight) -> bool | None:
 def _is_forgotten(at: Place, sight: Sight) -> bool:
     """Does the loop around it clear what it spends, all for nothing?"""
     steps = [e for e in events_in(sight.program) if isinstance(e, Step) and e.at == at]
-    if not steps or steps[0].optimizer not in sight.root.unwalked:
+    if not steps or steps[0].optimizer not in sight.without_backward:
         return False
     cells = sight.owned[steps[0].optimizer]
     loops = [piece for piece in pieces(sight.program) if isinstance(piece, Loop)]

@@ -9,8 +9,11 @@ from gradledger.ledger.events import Backward, CellNames, Event, Own, Step
 from gradledger.ledger.places import Place
 from gradledger.static.ir.blocks import events_in, holds
 from gradledger.static.ir.effects import HandsOver, Spends
+from gradledger.static.ir.keys import Keys
 from gradledger.static.ir.program import Do, Forget, Loop, Program, Require, Sequence
+from gradledger.static.lower.missing_backward import optimizers_without_backward
 from gradledger.static.lower.root import Root
+from gradledger.static.lower.root_objects import contents_of, nets_apart
 
 
 class Sight:
@@ -54,12 +57,27 @@ class Sight:
         note(self.program, self.program)
         return loops
 
+    @cached_property
+    def apart(self) -> Keys:
+        """Nets of several optimizers that surely have nothing in common."""
+        return nets_apart(self.root)
+
+    @cached_property
+    def contents(self) -> dict[str, Keys]:
+        """For each object, what it holds under another name."""
+        return contents_of(self.root)
+
+    @cached_property
+    def without_backward(self) -> Keys:
+        """Optimizers of nets that nobody in sight ever walks back from."""
+        return optimizers_without_backward(self.root)
+
     def tells_apart(self, cells: CellNames) -> bool:
         """Is there no doubt which backwards reach these cells, and which steps spend them?
 
         With several optimizers, only if all of their nets are made in sight, and none of another.
         """
-        return len(self.owned) < 2 or (self.all_made and cells <= self.root.apart)
+        return len(self.owned) < 2 or (self.all_made and cells <= self.apart)
 
     def one_steps(self, at: Place) -> bool:
         """Is there one optimizer alone that steps in the loop around this place?"""

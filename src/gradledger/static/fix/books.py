@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Mapping
 
 from gradledger.ledger.findings import Finding
-from gradledger.rules import find
 from gradledger.static.fix.contents import Content
 from gradledger.static.project.project import Project
 from gradledger.static.runner.one_file import check_data
@@ -59,4 +58,4 @@ def key_of(finding: Finding) -> Key:
 
 
 def _is_shown(finding: Finding) -> bool:
-    return finding.certainty != "possible" or find(finding.rule).show_possible
+    return finding.certainty != "possible"

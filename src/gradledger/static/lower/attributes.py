@@ -23,6 +23,7 @@ from gradledger.static.domain.values import (
 from gradledger.static.domain.weights import MEAN
 from gradledger.static.ir.effects import Reads
 from gradledger.static.ir.keys import NO_KEYS, Keys
+from gradledger.static.ir.notes import ZeroGradEscapes
 from gradledger.static.lower.names import Names
 from gradledger.static.lower.spelling import last_name
 from gradledger.static.models.facts import GRADIENT, PLAIN_ATTRIBUTES
@@ -55,7 +56,7 @@ class Members(Names):
             case Optimizer():
                 if name == "param_groups":
                     return Parameters(base.keys or NO_KEYS, frozenset({base.name}))
-                self._lend(name)
+                self._lend(base, name, node)
                 return base if name in ("optimizer", "optim", "_optimizer") else UNKNOWN
             case Scheduler():
                 return self._scheduled(base) if name == "optimizer" else UNKNOWN
@@ -99,7 +100,7 @@ class Members(Names):
         if name.startswith("grad_sample"):
             self.emit(Reads(self.at(node), frozenset({thing.key} if thing.key else thing.reach)))
             return PLAIN
-        self._lend(name)
+        self._lend(thing, name, node)
         if thing.key:
             value = self.load(f"{thing.key}.{name}")
             if value is not None:
@@ -158,10 +159,15 @@ class Members(Names):
         """Names on which this function calls backward."""
         raise NotImplementedError
 
-    def _lend(self, name: str) -> None:
+    def _lend(self, base: Thing | Optimizer, name: str, node: ast.AST) -> None:
         """`zero = optimizer.zero_grad`: whoever has it clears, under another name."""
-        if name == "zero_grad":
-            self.doubted.add("GL101")
+        if name != "zero_grad":
+            return
+        if isinstance(base, Optimizer):
+            self.note(ZeroGradEscapes, self.at(node), optimizers=frozenset({base.name}))
+        else:
+            keys = base.reach | base.maybe | ({base.key} if base.key else NO_KEYS)
+            self.note(ZeroGradEscapes, self.at(node), keys)
 
     def property_of(self, method: FunctionDef, thing: Thing, name: str) -> Known:
         """The value of a property."""

@@ -10,7 +10,9 @@ from gradledger.ledger.events import Schedule
 from gradledger.static.domain.join import join
 from gradledger.static.domain.values import NONE, Count, FunctionDef, Known, Scaler, Thing
 from gradledger.static.ir.blocks import acts, branch, events_in, holds, sequence, without
-from gradledger.static.ir.effects import Excuses, Spends
+from gradledger.static.ir.effects import Clears, Effect, Excuses, Spends, Unscales
+from gradledger.static.ir.keys import NO_KEYS
+from gradledger.static.ir.notes import ClearBehindFlag, Note, ScheduleWaits, UnscalesIfEnabled
 from gradledger.static.ir.program import Leave, Program
 from gradledger.static.lower.assign import Assignments
 from gradledger.static.lower.condition_keys import Ask, Both, Condition, counts_rounds
@@ -23,10 +25,6 @@ from gradledger.static.source.vocabulary import DEPOSITS, DOES, STEPS
 GUARD = Pattern(
     r"(?i)isfinite|isnan|isinf|nan\b|\binf\b|norm|overflow|skip|bad|invalid|anomal|outlier|explod|thresh|valid"
 )
-
-OF_FLAGS = frozenset({"GL101", "GL201"})
-"""Rules by which a clear comes too seldom, or too often: flags that go from round to round are not
-followed."""
 
 CLEARS = Pattern(r"zero_grad\(|\._?grad\b", words=("zero_grad(", ".grad", "._grad"))
 
@@ -44,8 +42,13 @@ class Choices(Assignments):
         """`if`."""
         if self._skips_a_beginning(node):
             return
+        before = len(self.out)
+        self._branch(node)
         if self._asks_for_a_flag(node):
-            self.doubted |= OF_FLAGS
+            # Flags that go from round to round are not followed.
+            self._note_effects(ClearBehindFlag, self._written(Clears, before), node)
+
+    def _branch(self, node: ast.If) -> None:
         asked = self.condition(node.test)
         if isinstance(asked, bool):
             self.run(node.body if asked else node.orelse)
@@ -57,6 +60,19 @@ class Choices(Assignments):
             self.partly = False
             return
         self._choose(node, asked)
+
+    def _written(self, kind: type[Effect], since: int) -> list[Effect]:
+        """The effects of this kind that were written since then."""
+        return [e for p in self.out[since:] for e in events_in(p) if isinstance(e, kind)]
+
+    def _note_effects(self, kind: type[Note], effects: list[Effect], node: ast.AST) -> None:
+        """Notes something on the objects of these effects, as far as each says which they are."""
+        if effects and all(e.keys or e.optimizer for e in effects):
+            keys = NO_KEYS.union(*(e.keys for e in effects))
+            optimizers = frozenset(e.optimizer for e in effects if e.optimizer)
+            self.note(kind, self.at(node), keys, optimizers)
+        else:
+            self.note(kind, self.at(node))
 
     def _asks_for_a_flag(self, node: ast.If) -> bool:
         """`if spent: zero_grad()`, where each round says anew what it leaves to the next."""
@@ -96,8 +112,9 @@ class Choices(Assignments):
             self._asks_for_a_rest(node.test, spelled) or self._follows_windows(node)
         )
         if self._asks_anew(asked) and not node.orelse and self._unscales_if_enabled(node):
-            self.doubted.add("GL405")  # where there is no scale, nothing is unscaled
+            before = len(self.out)
             self.run(node.body)
+            self._note_effects(UnscalesIfEnabled, self._written(Unscales, before), node)
             return
         goes_on = not node.orelse and not isinstance(node.body[-1], LEAVING)
         if (guard or flush) and goes_on and self._steps(node):
@@ -126,7 +143,9 @@ class Choices(Assignments):
         if _asks_when(node.test) or isinstance(self.eval_quietly(node.test), Count):
             for way in (then, orelse):
                 if not holds(way, Spends):
-                    self.deferred |= {e.at for e in events_in(way) if isinstance(e, Schedule)}
+                    for event in events_in(way):
+                        if isinstance(event, Schedule):
+                            self.note(ScheduleWaits, event.at)
         self.out.append(chosen(asked, then, orelse))
 
     def _note_frozen(self, asked: Condition) -> None:

@@ -23,12 +23,13 @@ from gradledger.static.domain.values import (
 )
 from gradledger.static.domain.weights import MEAN
 from gradledger.static.ir.blocks import acts
+from gradledger.static.ir.notes import ManyAsOne
 from gradledger.static.ir.program import Loop
 from gradledger.static.lower.arithmetic import Arithmetic
 from gradledger.static.lower.attributes import LABELLED
 from gradledger.static.lower.loader_sizes import sliced
 from gradledger.static.lower.spelling import decided_by, last_name
-from gradledger.static.models import facts, graphless
+from gradledger.static.models import graphless
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.vocabulary import CUTS_IN_PLACE, OF_NETS
 
@@ -80,7 +81,7 @@ class Expressions(Arithmetic):
                 return replace(base, part=True)
             case Optimizer(), _:
                 if not self.goes_through_all(node.slice):
-                    self.doubted |= facts.OF_MANY_AS_ONE
+                    self.note(ManyAsOne, self.at(node), optimizers=frozenset({base.name}))
                 return base
             case Thing(), Constant(1) if _gives_places(node.value):
                 return PLAIN
@@ -117,7 +118,7 @@ class Expressions(Arithmetic):
         """Who takes one optimizer of several by this key, and one by that, has two in his hands."""
         by = index.key if isinstance(index, Thing) and index.key else self.spelled(spelled)
         if not self.goes_through_all(spelled) and self.picked.setdefault(key, by) != by:
-            self.doubted |= facts.OF_MANY_AS_ONE
+            self.note(ManyAsOne, self.at(spelled), optimizers=frozenset({key}))
 
     def listed(self, node: ast.List | ast.Tuple | ast.Set) -> Known:
         """A list, a tuple or a set."""

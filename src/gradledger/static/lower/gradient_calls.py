@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import partial
+
 from gradledger.ledger.events import Keep
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
@@ -24,12 +27,13 @@ from gradledger.static.domain.values import (
 )
 from gradledger.static.ir.effects import Clears, Clips, Edits, Excuses, Reads, Spends
 from gradledger.static.ir.keys import NO_KEYS, within
+from gradledger.static.ir.notes import GradientHook, GradientsCopied, ScaledUnits
 from gradledger.static.lower.arguments import Arguments
 from gradledger.static.lower.attributes import named_by
 from gradledger.static.lower.optimizer_calls import Stepping
 from gradledger.static.lower.spelling import last_name
 from gradledger.static.models import graphless
-from gradledger.static.models.facts import OF_ONE_COPY
+from gradledger.static.models.facts import GRADIENT
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
 from gradledger.static.source.vocabulary import CUTS, NO_GRADIENTS
@@ -63,8 +67,8 @@ class GradientCalls(Stepping):
         if name.startswith("register_post_accumulate"):
             self.hooked = True
             return PLAIN
-        if name == "register_hook":  # which divides, as likely as not
-            self.doubted |= {"GL301", "GL302"}
+        if name == "register_hook":
+            self.note(GradientHook, self.at(node), parameters.keys, parameters.of)
             return PLAIN
         if name == "requires_grad_":
             self.freeze(parameters.keys, arguments.get(0, "requires_grad") or Constant.of(True))
@@ -109,17 +113,36 @@ class GradientCalls(Stepping):
             self.emit(Edits(at, keys, optimizer, leaf, "scale", factor))
         elif name.endswith("_") and not name.endswith("__"):
             if name == "copy_" and any(map(self.reads_gradient, node.args)):
-                self.doubted |= OF_ONE_COPY
+                self.note_copied(gradients.of, node.args, node)
             self.emit(Edits(at, keys, optimizer, leaf, "change"))
         elif name in ("data", "detach", "requires_grad_"):
             return gradients
         else:
             if name == "norm" and not (self._whatever_the_scale(node) or self._divides_them(node)):
-                self._doubt_units()
+                self._note_units(node)
                 self.emit(Clips(at, keys, optimizer, leaf, changes=False))
             self.emit(Reads(at, keys, optimizer, leaf, needed=self._surely_made(keys)))
             return PLAIN
         return gradients
+
+    def note_copied(self, to: Parameters, given: Iterable[ast.expr], node: ast.AST) -> None:
+        """Notes that gradients of these parameters are made of others, as far as these are seen."""
+        read = [
+            self.quietly(partial(self.eval, inner))
+            for expression in given
+            for inner in ast.walk(expression)
+            if isinstance(inner, ast.Attribute) and inner.attr in GRADIENT
+        ]
+        sources = [value.of for value in read if isinstance(value, Gradients)]
+        both = [to, *sources]
+        if len(sources) < len(read) or not all(p.keys or p.of for p in both):
+            self.note(GradientsCopied, self.at(node))
+            return
+        keys, optimizers = (
+            NO_KEYS.union(*(p.keys for p in both)),
+            NO_KEYS.union(*(p.of for p in both)),
+        )
+        self.note(GradientsCopied, self.at(node), keys, optimizers)
 
     def _norm(self, node: ast.Call) -> Known | None:
         """`torch.norm(p.grad, 2)`: the same as `p.grad.norm(2)`; None for what is no gradient."""
@@ -148,10 +171,10 @@ class GradientCalls(Stepping):
                         return True
         return False
 
-    def _doubt_units(self) -> None:
+    def _note_units(self, node: ast.AST) -> None:
         """Where the file puts things into the unit of scaled gradients, nobody knows which."""
         if self.scope.module.says_anywhere(TIMES_THE_SCALE):
-            self.doubted.add("GL401")
+            self.note(ScaledUnits, self.at(node))
 
     def _surely_made(self, keys: frozenset[str]) -> bool:
         """Does the code make all of these itself, and not ask whether they have a gradient?"""
@@ -180,7 +203,7 @@ class GradientCalls(Stepping):
 
     def _clip(self, arguments: Arguments, node: ast.Call) -> None:
         changes = not self._only_measures(arguments, node)
-        self._doubt_units()
+        self._note_units(node)
         for value in arguments.positional[:2]:
             if isinstance(value, Parameters) and value.of and not value.keys:
                 self.emit(Clips(self.at(node), optimizer=min(value.of), changes=changes))

@@ -91,7 +91,6 @@ def _again(turns: list[Root]) -> Root:
         program=Loop(sequence([*map(Forget, asked), one_of_them])),
         optimizers={n: o for turn in turns for n, o in turn.optimizers.items()},
         condition_names=names,
-        contents={key: held for turn in turns for key, held in turn.contents.items()},
-        doubted=frozenset().union(*(turn.doubted for turn in turns)),
-        freezing=lambda: any(turn.freezes for turn in turns),
+        notes=frozenset().union(*(turn.notes for turn in turns)),
+        turns=tuple(turns),
     )

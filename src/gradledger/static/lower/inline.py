@@ -75,7 +75,7 @@ class Inlining(PassingOver):
                 self.cut(argument)
         if self.frozen and self._attaches(function):
             bound = () if function.bound is None else (function.bound,)
-            self.may_thaw((*bound, *arguments.values()))
+            self.may_thaw((*bound, *arguments.values()), node)
         if not (root or always or self._is_worth_following(function, arguments)):
             made = self._unfollowed(function, arguments, node)
             if isinstance(made, Thing) and self.wraps_for_ranks(function):

@@ -131,7 +131,8 @@ class OutsideCalls(TensorCalls):
         return self._called_with(self.arguments(node), dotted, name, node)
 
     def _called_with(self, arguments: Arguments, dotted: str, name: str, node: ast.Call) -> Known:
-        self.doubted |= {r for f, r in facts.SPEAKS_AGAINST.items() if name.startswith(f)}
+        for kind in (kind for start, kind in facts.NOTED.items() if name.startswith(start)):
+            self.note(kind, self.at(node))
         if any(isinstance(value, FunctionDef) and cuts(value) for value in arguments.values()):
             return PLAIN  # `tree_map(lambda t: t.detach(), states)`
         if any(isinstance(v, External) and _detaches(v) for v in arguments.values()):

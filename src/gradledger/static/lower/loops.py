@@ -16,8 +16,11 @@ from gradledger.static.domain.values import (
     Thing,
     is_plain,
     key_of,
+    reach_of,
 )
 from gradledger.static.ir.blocks import acts
+from gradledger.static.ir.keys import NO_KEYS
+from gradledger.static.ir.notes import GraphInParts
 from gradledger.static.ir.program import Branch, Call, Leave, Program, Try
 from gradledger.static.lower.expressions import cuts_each
 from gradledger.static.lower.loop_shapes import asks_for_its_turn, draws_data, is_range
@@ -208,7 +211,7 @@ class Loops(ManyOptimizers):
                         rows = zip(*(i.values for i in inner), strict=False)  # type: ignore[union-attr]
                         return Items(tuple(Items(row) for row in rows))
                     if not all(map(is_plain, inner)):
-                        self.doubted.add("GL703")
+                        self.note(GraphInParts, self.at(node), NO_KEYS.union(*map(reach_of, inner)))
                     return PLAIN
                 if name == "enumerate" and inner and isinstance(inner[0], Items):
                     pairs = enumerate(inner[0].values)
@@ -235,7 +238,7 @@ class Loops(ManyOptimizers):
                 if role in ("optimizer", "scaler", "scheduler", "model"):
                     return replace(value, key=f"{value.key}[*]")
                 if value.reach or value.maybe:
-                    self.doubted.add("GL703")  # each may have a part of that graph
+                    self.note(GraphInParts, self.at(node), value.reach | value.maybe)
                 return PLAIN
             case _:
                 return PLAIN

@@ -14,10 +14,11 @@ from gradledger.static.domain.values import (
 )
 from gradledger.static.domain.weights import operator_of
 from gradledger.static.ir.effects import Clears, Edits
+from gradledger.static.ir.notes import GradientViews
 from gradledger.static.lower.assign_targets import Targets
 from gradledger.static.lower.attributes import named_by
 from gradledger.static.lower.spelling import called_name
-from gradledger.static.models.facts import GRADIENT, OF_ONE_COPY
+from gradledger.static.models.facts import GRADIENT
 from gradledger.static.source import syntax as ast
 
 TYPE_CHECKING = False
@@ -40,9 +41,10 @@ class ByHand(Targets):
         elif isinstance(node, ast.Assign) and self._own_grad(target.value, node):
             self.emit(Edits(self.at(node), keys, optimizer, leaf, "change"))
         else:
+            whose = self._whose(target)
             if isinstance(node, ast.Assign) and self.reads_gradient(node.value):
-                self.doubted |= OF_ONE_COPY
-            self.doubted.add("GL101")  # a view of a buffer is cleared with that, out of sight
+                self.note_copied(whose, [node.value], node)
+            self.note(GradientViews, self.at(node), whose.keys, whose.of)
             self.emit(Edits(self.at(node), keys, optimizer, leaf, "assign"))
 
     def _whose(self, gradient: ast.Attribute) -> Parameters:

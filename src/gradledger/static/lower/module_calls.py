@@ -22,6 +22,7 @@ from gradledger.static.domain.values import (
 )
 from gradledger.static.ir.effects import Clears
 from gradledger.static.ir.keys import NO_KEYS, within
+from gradledger.static.ir.notes import ModuleKeepsGraph
 from gradledger.static.lower.arguments import Arguments
 from gradledger.static.lower.arithmetic import passes_of
 from gradledger.static.lower.attributes import APPLIED, LABELLED
@@ -73,7 +74,7 @@ class NetCalls(GradientCalls):
             if thing.key and forward is not None and forward.module.says(OWN_CLEAR, forward.node):
                 self.emit(Clears(self.at(node), frozenset({thing.key})))
             if forward is not None and not self.forgets_its_graph(thing.key):
-                self.doubted.add("GL703")
+                self.note(ModuleKeepsGraph, self.at(node), frozenset({thing.key} - {""}))
         self.watch_strangers(thing.key, thing, arguments, node)
         model = self.is_model(thing.key) or thing.built.startswith("torch.nn.")
         model = model or self._is_spent_for(thing)

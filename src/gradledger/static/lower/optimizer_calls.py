@@ -28,6 +28,7 @@ from gradledger.static.ir.effects import (
     Spends,
     Unscales,
 )
+from gradledger.static.ir.notes import OneOfMany, ScheduleCountsBatches, ScheduleWaits, StepHook
 from gradledger.static.ir.program import NOTHING, Branch, Loop
 from gradledger.static.lower.arguments import Arguments
 from gradledger.static.lower.backward_calls import Depositing
@@ -41,9 +42,6 @@ ROLE_METHODS = frozenset(
 )
 
 _OF_SCOPES = Pattern(r"\w+#\d+:?")
-
-OF_ONE_SCALE = frozenset({"GL403", "GL405"})
-"""Rules by which one optimizer is stepped or unscaled twice, before its scaler is updated."""
 
 
 class Stepping(Depositing):
@@ -152,7 +150,7 @@ class Stepping(Depositing):
             self.emit(Clips(self.at(node), optimizer=optimizer.name))
         elif name == "register_step_post_hook":
             self.arguments(node)
-            self.doubted.add("GL101")  # which clears, as likely as not
+            self.note(StepHook, self.at(node), optimizers=frozenset({optimizer.name}))
         elif name not in facts.OPTIMIZER_HARMLESS and not name.startswith("get_"):
             self.arguments(node)
             self.hand_over(optimizer.name, node, f"{optimizer.name}.{name}()")
@@ -230,7 +228,7 @@ class Stepping(Depositing):
         if name in ("unscale_", "step") and given:
             optimizer = self.as_optimizer(arguments.get(0, "optimizer"), given[0])
             if optimizer and optimizer.key.endswith("[*]") and not self.each_once:
-                self.doubted |= OF_ONE_SCALE  # another one of several, as likely as not
+                self.note(OneOfMany, self.at(node), optimizers=frozenset({optimizer.name}))
         if name == "unscale_" and optimizer:
             if scaler.enabled:
                 self.emit(Unscales(self.at(node), optimizer=optimizer.name, scaler=scaler.name))
@@ -258,9 +256,9 @@ class Stepping(Depositing):
         # A schedule that is told its epoch skips no value, whenever it is told.
         if name == "step" and _moves_a_rate(node) and not placed:
             if not scheduler.counts_updates:
-                self.uncounted.add(self.at(node))
+                self.note(ScheduleCountsBatches, self.at(node))
             if len(scheduler.optimizers) > 1 or scheduler.by_metric or scheduler.perhaps:
-                self.deferred.add(self.at(node))
+                self.note(ScheduleWaits, self.at(node))
             for optimizer in scheduler.optimizers:
                 event = Schedule(self.at(node), scheduler.name, optimizer)
                 if scheduler.prepared or scheduler.key:

@@ -1,30 +1,25 @@
-"""A root: a piece of code that was followed, and all that is known of it then."""
+"""A root: a piece of code that was followed, and what came of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import Value
-from gradledger.static.domain.values import Optimizer, Places, Thing
-from gradledger.static.ir.blocks import holds
-from gradledger.static.ir.effects import Deposits, Spends
-from gradledger.static.ir.keys import within
+from gradledger.static.domain.values import Optimizer
+from gradledger.static.ir.notes import Note
 from gradledger.static.ir.program import Program
 from gradledger.static.lower.frameworks import Frameworks
 from gradledger.static.project.module import Module
 from gradledger.static.source import syntax as ast
-from gradledger.static.source.patterns import Pattern
 
 THE_SCRIPT = "the script"
 
-WALKS = Pattern(r"backward|autograd|\bgrad\b|closure|vjp|jvp|and_grad|functorch")
-"""Words of code that may fill gradients, in whatever way."""
-
 
 class Root(Value):
-    """A piece of code that is followed from its beginning to its end."""
+    """A piece of code that is followed from its beginning to its end.
+
+    What few ask for is worked out when they do: `root_objects` has what is known of the models,
+    `missing_backward` and `freezing` what their names say.
+    """
 
     what: str
     at: Place
@@ -34,40 +29,25 @@ class Root(Value):
     condition_names: dict[str, set[str]]
     unknown: tuple[tuple[Place, str], ...]
     why: str = ""
-    strays: frozenset[str] = frozenset()
-    """Models that the code makes and calls, and does nothing else with."""
-    contents: dict[str, frozenset[str]] = {}  # noqa: RUF012 - never changed
-    """For each object, what it holds: a method that is not followed may use any of it."""
-    uncounted: frozenset[Place] = frozenset()
-    """Where schedules move of which nobody knows whether they count updates, or batches."""
-    deferred: frozenset[Place] = frozenset()
-    """Where schedules move at certain times only, or of one optimizer among several."""
-    doubted: frozenset[str] = frozenset()
-    """Rules that something in it may speak against, in ways that are not followed."""
+    """Why it could not be followed."""
+    notes: frozenset[Note] = frozenset()
+    """What could speak against a finding, and on which object."""
     of_class: str = ""
     """The class whose method it is."""
-    freezing: Callable[[], bool] = bool
-    """Whether something is frozen, and nobody knows what: of few roots somebody asks."""
-
-    apart: frozenset[str] = frozenset()
-    """Nets of several optimizers that are made in sight, hold no other, and go to nobody else."""
-    module: Module | None = None
-    """The file that it stands in."""
-    unwalked: frozenset[str] = frozenset()
-    """Optimizers of nets that compute something, which nobody in sight ever walks back from."""
-    only_shown: Places = frozenset()
-    """Sums of losses whose graphs are surely recorded, and surely never walked."""
+    node: ast.AST | None = None
+    walk: Frameworks | None = None
+    """All that was known at its end; None for a script that is not worth a walk."""
+    turns: tuple[Root, ...] = ()
+    """The roots that it is made of, where somebody out of sight calls them again and again."""
 
     @property
-    def freezes(self) -> bool:
-        """Is something frozen, and nobody knows what?"""
-        return self.freezing()
+    def module(self) -> Module | None:
+        """The file that it stands in."""
+        return None if self.walk is None else self.walk.scope.module
 
 
 def root_of(walk: Frameworks, what: str, node: ast.AST, program: Program | None, why: str) -> Root:
     """What a walk knows at its end of the code that it began with."""
-    module = walk.scope.module
-    contents = _contents(walk)
     return Root(
         what,
         walk.at(node),
@@ -76,156 +56,7 @@ def root_of(walk: Frameworks, what: str, node: ast.AST, program: Program | None,
         walk.condition_names,
         tuple(walk.unknown),
         why,
-        _strays(walk),
-        contents,
-        frozenset(walk.uncounted),
-        frozenset(walk.deferred),
-        frozenset(walk.doubted),
-        apart=_apart(walk, contents),
-        module=module,
-        unwalked=_unwalked(walk, program),
-        only_shown=_only_shown(walk, program),
-        freezing=bool if _known_frozen(walk) else _freezing(module, node, walk.inlined),
+        frozenset(walk.notes),
+        node=node,
+        walk=walk,
     )
-
-
-def _strays(walk: Frameworks) -> frozenset[str]:
-    """Models that are called, and that no optimizer has."""
-    called = frozenset(key for key in walk.made if _only_called(walk, key))
-    own = any(isinstance(net, Thing) and net.cls is not None for net in walk.store.values())
-    if not walk.optimizers or not own:
-        return called | _left_out(walk)
-    from gradledger.static.lower.unowned_modules import never_owned
-    from gradledger.static.lower.untrained_attributes import held_untrained, is_like_an_owned
-
-    alike = frozenset(
-        net.key
-        for name, net in walk.store.items()
-        if isinstance(net, Thing) and net.cls is not None and not net.plain
-        if is_like_an_owned(walk, net) and _only_called(walk, name)
-    )
-    return called.union(alike, _left_out(walk), held_untrained(walk), never_owned(walk))
-
-
-def _only_shown(walk: Frameworks, program: Program | None) -> Places:
-    if program is None or not walk.recorded:
-        return frozenset()
-    from gradledger.static.lower.logged_losses import only_shown
-
-    return only_shown(walk, program)
-
-
-def _unwalked(walk: Frameworks, program: Program | None) -> frozenset[str]:
-    if program is None or not holds(program, Spends) or holds(program, Deposits):
-        return frozenset()
-    if any(map(_may_walk, {scope.module for scope in walk.scopes.values()})):
-        return frozenset()
-    things = [t for t in walk.store.values() if isinstance(t, Thing) and t.sure and not t.plain]
-    computed = frozenset().union(*(thing.reach for thing in things)) - walk.given_away
-    return frozenset(
-        name
-        for name, optimizer in walk.optimizers.items()
-        if optimizer.torchs and not optimizer.outside
-        if optimizer.keys and optimizer.keys <= computed
-    )
-
-
-def _may_walk(module: Module) -> bool:
-    """Does something in its code, comments aside, have a name of those who fill gradients?"""
-    return module.says_anywhere(WALKS) and any(
-        WALKS.search(
-            getattr(node, "attr", "") or getattr(node, "id", "") or getattr(node, "name", "")
-        )
-        for node in ast.walk(module.tree)
-        if isinstance(node, ast.Attribute | ast.Name | ast.FunctionDef | ast.ClassDef | ast.alias)
-    )
-
-
-def _contents(walk: Frameworks) -> dict[str, frozenset[str]]:
-    """What each object holds under another name than its own."""
-    contents: dict[str, set[str]] = {}
-    for name, value in walk.store.items():
-        if not isinstance(value, Thing) or value.plain or not value.key:
-            continue
-        owner, dot, _ = name.rpartition(".")
-        if dot and value.key != name:
-            contents.setdefault(owner, set()).add(value.key)
-    return {owner: frozenset(held) for owner, held in contents.items()}
-
-
-def _apart(walk: Frameworks, contents: dict[str, frozenset[str]]) -> frozenset[str]:
-    """The nets of optimizers that the code makes itself, out of no other net, and for nobody."""
-    if len(walk.optimizers) < 2:
-        return frozenset()
-    held = {key for optimizer in walk.optimizers.values() for key in optimizer.keys or ()}
-    return frozenset(
-        key
-        for key in held
-        if isinstance(net := walk.store.get(key), Thing)
-        and (net.cls is not None or net.built.startswith("torch.nn."))
-        and not (net.reach | net.maybe | contents.get(key, frozenset())) - {key}
-        and key.rpartition(":")[2] in _all_only_called(walk)
-    )
-
-
-def _only_called(walk: Frameworks, key: str) -> bool:
-    """Does the file call this model, and nothing else that could train it?"""
-    name = key.rpartition(":")[2]
-    if not name.isidentifier():
-        return False
-    other_uses = walk.uses().of(name) - {"train"}
-    if other_uses and not other_uses <= {"parameters", "state_dict", "load_state_dict", "eval"}:
-        return False
-    if name not in _all_only_called(walk):
-        return False
-    return not other_uses or _follows(walk, name)
-
-
-def _left_out(walk: Frameworks) -> frozenset[str]:
-    """Layers in plain lists of the nets that optimizers have, and that these know nothing of."""
-    left_out: set[str] = set()
-    modules = {scope.module for scope in walk.scopes.values()}
-    for key, names in walk.unlisted.items():
-        net = walk.store.get(key)
-        owned = any(key in (o.keys or ()) for o in walk.optimizers.values())
-        if not owned or not isinstance(net, Thing) or net.cls is None:
-            continue
-        others = [m.source for m in modules if m is not net.cls.module]
-        for name in names:
-            if not any(f".{name}" in text for text in others):
-                left_out.add(f"{key}'s {name}")
-    return frozenset(left_out)
-
-
-def _follows(walk: Frameworks, name: str) -> bool:
-    """Is all that changes the model what another one's parameters are?"""
-    from gradledger.static.lower.untrained_modules import followers
-
-    return name in followers(walk.scope.module.tree)
-
-
-def _all_only_called(walk: Frameworks) -> frozenset[str]:
-    tree = walk.scope.module.tree
-    known = walk.known.only_called.get(id(tree))
-    if known is None:
-        from gradledger.static.lower.untrained_modules import only_called
-
-        known = walk.known.only_called[id(tree)] = only_called(tree)
-    return known
-
-
-def _known_frozen(walk: Frameworks) -> bool:
-    """Was one of the nets that somebody trains ever frozen?"""
-    held = [key for optimizer in walk.optimizers.values() for key in optimizer.keys or ()]
-    return any(within(key, k) or within(k, key) for key in walk.ever_frozen for k in held)
-
-
-def _freezing(module: Module, node: ast.AST, inlined: set[int]) -> Callable[[], bool]:
-    followed = frozenset(inlined)
-
-    def asked() -> bool:
-        from gradledger.static.lower.freezing import freezes
-
-        return freezes(module, node, followed)
-
-    return cache(asked)

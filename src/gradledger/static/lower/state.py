@@ -12,6 +12,8 @@ from gradledger.static.domain.join import joined
 from gradledger.static.domain.scopes import LETTERS_IN_A_STEP, Effort, LoopState, Scope
 from gradledger.static.domain.values import Known, Optimizer, Scaler, Thing, kept_in
 from gradledger.static.ir.blocks import sequence
+from gradledger.static.ir.keys import NO_KEYS, Keys
+from gradledger.static.ir.notes import Note
 from gradledger.static.ir.program import Do, Forget, Leave, Program, Sequence
 from gradledger.static.project.module import Module
 from gradledger.static.project.name_uses import Uses
@@ -80,11 +82,6 @@ class State(Effort):
         """Nets, and nets behind losses, that code out of sight has had in its hands."""
         self.in_doubt: frozenset[str] = frozenset()
         """Nets whose outputs went through code that is not followed, and may have no graph then."""
-        self.uncounted: set[Place] = set()
-        """Where schedules move of which nobody knows whether they count updates, or batches."""
-        self.deferred: set[Place] = set()
-        """Where schedules move at certain times only, of one optimizer among several, or perhaps
-        not at all."""
         self.fresh: frozenset[str] = frozenset()
         """In a loop over something else than data: names that were given for the data at hand."""
         self.varying: set[str] = set()
@@ -99,8 +96,8 @@ class State(Effort):
         """Names that are another one of a collection of optimizers, or its key, in each round."""
         self.picked: dict[str, str] = {}
         """Of collections of optimizers, which are as one: the key by which one was first taken."""
-        self.doubted: set[str] = set()
-        """Rules that something in the code may speak against, in ways that are not followed."""
+        self.notes: set[Note] = set()
+        """What could speak against a finding, in ways that are not followed."""
         self.listening = False
         """Hooks on tensors wait for what the next backward brings them."""
         self.hooked = False
@@ -221,6 +218,24 @@ class State(Effort):
     def note_unknown(self, node: ast.AST, why: str) -> None:
         """Says that something here could not be followed."""
         self.unknown.append((self.at(node), why))
+
+    def note(
+        self, kind: type[Note], at: Place, keys: Keys = NO_KEYS, optimizers: Keys = NO_KEYS
+    ) -> None:
+        """Keeps what could speak against a finding about these objects.
+
+        A name that can't be traced to an object may be any of them, and so may the note's.
+        """
+        if all(map(self._is_traced, keys)):
+            self.notes.add(kind(at, keys, optimizers))
+        else:
+            self.notes.add(kind(at))
+
+    def _is_traced(self, key: str) -> bool:
+        """True if the code makes the object, or a scope has it by a name of its own."""
+        known = self.store.get(key)
+        made = isinstance(known, Thing) and (known.cls is not None or known.built != "")
+        return made or key.rpartition(":")[2].isidentifier()
 
     def count_comparison(self) -> None:
         """Counts that all names are compared, or copied."""

@@ -17,6 +17,7 @@ from gradledger.static.domain.values import (
 )
 from gradledger.static.ir.effects import Renews
 from gradledger.static.ir.keys import NO_KEYS, Keys, within
+from gradledger.static.ir.notes import AttributesReplaced, FrozenHandedOut
 from gradledger.static.lower.arguments import Arguments, Taking
 from gradledger.static.lower.call_graph import cuts, has_no_graph
 from gradledger.static.project.module import ATTRIBUTES
@@ -31,9 +32,6 @@ ATTACHES = Pattern(
 )
 """Words of functions that hang new modules or parameters into what they are given."""
 
-OF_THE_FROZEN = frozenset({"GL202", "GL501"})
-"""Rules that say that nothing was deposited, as where all that there is was frozen."""
-
 
 class PassingOver(Taking):
     """Calls of functions that are not worth following."""
@@ -44,11 +42,12 @@ class PassingOver(Taking):
             function, self.known.attaching, lambda f: f.module.says(ATTACHES, f.node)
         )
 
-    def may_thaw(self, values: Iterable[Known]) -> None:
+    def may_thaw(self, values: Iterable[Known], node: ast.AST) -> None:
         """Who gets a frozen net may hang new parameters into it, or set its own free."""
         given = NO_KEYS.union(*map(_keys_given, values)) if self.frozen else NO_KEYS
-        if any(within(key, k) or within(k, key) for key in given for k in self.frozen):
-            self.doubted |= OF_THE_FROZEN
+        thawed = {k for k in self.frozen if any(within(key, k) or within(k, key) for key in given)}
+        if thawed:
+            self.note(FrozenHandedOut, self.at(node), given | thawed)
 
     def _unfollowed(self, function: FunctionDef, arguments: Arguments, node: ast.AST) -> Known:
         """The result of a function that does nothing to gradients."""
@@ -60,7 +59,7 @@ class PassingOver(Taking):
         if isinstance(function.bound, Thing) and function.bound.key:
             self._renew_attributes(function, function.bound.key, node)
             if function.module.says(ATTRIBUTES, function.node):
-                self.may_thaw(bound)
+                self.may_thaw(bound, node)
             if self.optimizers:
                 from gradledger.static.lower.replaced_parameters import exchange_parts
 
@@ -107,7 +106,7 @@ class PassingOver(Taking):
         """A method that is not followed may give its object other models, or graphs."""
         for name in set(ATTRIBUTES.findall(function.module.text(function.node))):
             if getattr(function.node, "name", "") != "__init__":
-                self.doubted.add("GL703")
+                self.note(AttributesReplaced, self.at(node))
             held = self.store.get(f"{owner}.{name}", Thing(f"{owner}.{name}"))
             if isinstance(held, Thing) and held.key and not held.plain:
                 self.emit(Renews(self.at(node), frozenset({held.key})))

@@ -61,7 +61,7 @@ class Strangers(Inlining):
         short = facts.last(name)
         called = owner is not None and owner.key == name  # a net, which gets data
         if not called and not name.startswith(HARMLESS):
-            self.may_thaw([*([owner] if owner is not None else ()), *arguments.values()])
+            self.may_thaw([*([owner] if owner is not None else ()), *arguments.values()], node)
             for value in arguments.values():
                 self.given_away |= reach_of(value)
         if facts.attacks(short) or (anybody and facts.is_suspicious(short)):

@@ -17,6 +17,7 @@ from gradledger.static.domain.values import (
     Known,
     Thing,
 )
+from gradledger.static.ir.notes import SyncsByOption
 from gradledger.static.ir.program import Leave
 from gradledger.static.lower.arguments import Arguments
 from gradledger.static.lower.branches import Choices, chosen
@@ -60,7 +61,9 @@ class Managers(Choices):
         if choice is None or asked is None or not counts_rounds(asked):
             self._managed(node)
             return
-        self.doubted.add("GL802")  # an option may say whether all of them are averaged
+        net = self.eval_quietly(choice.net)
+        keys = frozenset({net.key} if isinstance(net, Thing) and net.key else ())
+        self.note(SyncsByOption, self.at(node), keys)
         held, free = partial(self._managed, node, local=True), partial(self._managed, node, False)
         ways = (held, free) if choice.if_true else (free, held)
         self.out.append(chosen(asked, *self.both(*ways)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gradledger.static.ir.notes import AveragedByHand, StepHook
+
 _OPTIMIZER_PACKAGES = frozenset(
     ["optim", "optimizer", "optimizers", "torch_optimizer", "adamp", "madgrad"]
 )
@@ -222,32 +224,21 @@ _SUSPICIOUS = (
 GRADIENT = frozenset({"grad", "_grad"})
 """What a tensor calls its gradient: the second is what the first is kept in."""
 
-OF_ONE_COPY = frozenset({"GL101", "GL201", "GL501"})
-"""Rules that mix things up where each gradient lies in two places, as with weights in two
-precisions: which of the two is cleared, who knows?"""
-
-OF_MANY_AS_ONE = frozenset(
-    {"GL101", "GL102", "GL201", "GL202", "GL203", "GL204", "GL301", "GL302"}
-    | {"GL403", "GL404", "GL405", "GL501", "GL502"}
-)
-"""Rules that mix things up where one optimizer stands for all of a list, and some are picked."""
-
 OF_STRINGS = frozenset(name for name in dir(str) if not name.startswith("_"))
 """`args.optimizer.lower()`: what has these methods is the name of a thing, and not the thing."""
 
 COUNTING = frozenset({"len", "size", "numel", "item", "float", "int"})
 """Functions and methods that give numbers."""
 
-SPEAKS_AGAINST = {
-    "all_reduce": "GL801",
-    "PeriodicModelAverager": "GL801",
-    "HierarchicalModelAverager": "GL801",
-    "PostLocalSGD": "GL801",
-    "average_parameters": "GL801",
-    "register_optimizer_step_post_hook": "GL101",
+NOTED = {
+    "all_reduce": AveragedByHand,
+    "PeriodicModelAverager": AveragedByHand,
+    "HierarchicalModelAverager": AveragedByHand,
+    "PostLocalSGD": AveragedByHand,
+    "average_parameters": AveragedByHand,
+    "register_optimizer_step_post_hook": StepHook,
 }
-"""Functions by whose names a rule is in doubt: ranks that average gradients or parameters by hand,
-a hook behind every step that clears as likely as not."""
+"""What is noted of a call, by how the function's name starts."""
 
 LEARNING = frozenset({"update", "learn", "optimize", "backprop", "compute_gradients"})
 """Methods by which a model may well fill its gradients itself, where nobody can follow them."""

@@ -1,8 +1,8 @@
 """What can happen on every path: sets of pages, carried through a program to a fixpoint.
 
 The interpreter asks the same rules as the auditor, about every page that is possible at an event.
-Broken on all of them, a finding is certain; on some, possible. The first time round a loop is kept
-apart from the later ones, or a missing clear would never be certain: the first step is innocent.
+The first time round a loop is kept apart from the later ones, or a missing clear would never be
+broken on all paths of a round: the first step is innocent.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from gradledger.static.ir.program import (
     Tick,
     Try,
 )
+from gradledger.static.solve.breaches import Breaches, Visit
 from gradledger.static.solve.paths import (
     NO_FACTS,
     NO_PATHS,
@@ -41,7 +42,6 @@ from gradledger.static.solve.paths import (
     ticked,
     unmarked,
 )
-from gradledger.static.solve.verdicts import Verdicts, Visit
 
 INSIDE = ("break", "continue")
 """Exits that no loop lets out."""
@@ -54,7 +54,7 @@ class TooManyPaths(GradledgerError):
     """There is more to follow in the program than is worth the time: it is unknown."""
 
 
-class Interpreter(Verdicts):
+class Interpreter(Breaches):
     """Runs a program on all paths at once, and remembers what each event met."""
 
     def __init__(
@@ -105,7 +105,7 @@ class Interpreter(Verdicts):
             case Forget(condition):
                 return forgetting(paths, condition)
             case Tick():
-                self._window_ends.add(program.ends)
+                self.window_ends.add(program.ends)
                 return frozenset(after for path in paths for after in ticked(path, program))
             case Leave(by):
                 self._left[by] |= paths
@@ -133,10 +133,10 @@ class Interpreter(Verdicts):
         here = NO_FACTS if isinstance(event, IDLE) else acting
         if isinstance(event, Step):
             name = f"stepped at {event.at.path}:{event.at.line}"
-            self._stepped.add(name)
+            self.stepped.add(name)
             here |= {(name, True)}
         elif isinstance(event, Schedule):
-            self._schedules[visit] = event
+            self.schedules[visit] = event
         if self._breaking_off is not None:
             self._breaking_off |= paths
         # Many paths are on one page: what the event does to that is asked for once.
@@ -152,11 +152,11 @@ class Interpreter(Verdicts):
             met.add(came)
             for rule, breach in breaches:
                 fault = rule, breach.at
-                known = self._first_breach.get(fault)
+                known = self.first_breach.get(fault)
                 # Paths come in no order: of all the ways to say it, always the same one.
                 if known is not breach and (known is None or _order(breach) < _order(known)):
-                    self._first_breach[fault] = breach
-                on = self._sure[visit][fault]
+                    self.first_breach[fault] = breach
+                on = self.broken[visit][fault]
                 self._events[visit] = event
                 if breach.sure:
                     on.add(came)
@@ -209,7 +209,7 @@ class Interpreter(Verdicts):
             known = frozenset({(loop.first, visit[-1] == "first")})
             paths = frozenset((p, f | known) for p, f in forgetting(paths, loop.first))
         if loop.last is not None:
-            self._last_rounds.add(loop.last)
+            self.last_rounds.add(loop.last)
             paths = forgetting(paths, loop.last)
             paths = frozenset(
                 (page, facts | {(loop.last, answer)})

@@ -1,4 +1,4 @@
-"""Whether a part of what a backward computes is thrown away whenever it is (Law 2).
+"""GL204: a part of what a backward computes is thrown away, if it is so whenever it is computed.
 
 Certain means every path, but a clear that finds nothing of a backward says nothing about it: the
 loop in between may have had no round, or the other net's turn comes now and then. So GL204 is asked
@@ -12,22 +12,29 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from gradledger.ledger.cells import Cell, Holding
-from gradledger.ledger.events import Backward, Clear, Event
+from gradledger.ledger.events import Backward, Clear
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.page import Page
 from gradledger.ledger.places import Place
 from gradledger.rules.gl204_gradient_never_used import users
+from gradledger.static.certainty.sight import Sight
 from gradledger.static.ir.blocks import events_in
 from gradledger.static.ir.program import Program
-from gradledger.static.solve.paths import Facts, Path
+from gradledger.static.lower.freezing import may_freeze
+from gradledger.static.solve.paths import Facts
+from gradledger.static.solve.solver import Solution
 
 
-def is_always_wasted(
-    finding: Finding, program: Program, options: Collection[str], met: Iterable[tuple[Event, Path]]
-) -> bool:
+def nothing_is_frozen(finding: Finding, sight: Sight) -> bool:
+    """What is frozen, in ways that are not followed, may get no gradient."""
+    return not may_freeze(sight.root)
+
+
+def is_always_wasted(finding: Finding, solution: Solution, options: Collection[str]) -> bool:
     """Is there a backward that surely fills one of the cells, each time for nothing?"""
+    program = solution.program
     paths: dict[Page, set[Facts]] = {}
-    for clear, (page, facts) in met:
+    for clear, (page, facts) in solution.met.met_by((finding.rule, finding.at)):
         if isinstance(clear, Clear):
             chosen = frozenset(fact for fact in facts if fact[0] in options)
             paths.setdefault(page, set()).add(chosen)

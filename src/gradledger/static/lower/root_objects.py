@@ -1,0 +1,125 @@
+"""What is known of the models of a root, worked out for those who ask."""
+
+from __future__ import annotations
+
+from gradledger.static.domain.values import NO_PLACES, Places, Thing
+from gradledger.static.ir.keys import NO_KEYS, Keys
+from gradledger.static.lower.frameworks import Frameworks
+from gradledger.static.lower.root import Root
+
+
+def untrained_models(root: Root) -> Keys:
+    """Models that the code makes and calls, and that no optimizer has."""
+    return NO_KEYS if root.walk is None else _strays(root.walk)
+
+
+def contents_of(root: Root) -> dict[str, Keys]:
+    """For each object, what it holds: a method that is not followed may use any of it."""
+    if root.turns:
+        return {key: held for turn in root.turns for key, held in contents_of(turn).items()}
+    return {} if root.walk is None else _contents(root.walk)
+
+
+def nets_apart(root: Root) -> Keys:
+    """Nets of several optimizers that are made in sight, hold no other, and go to nobody else."""
+    return NO_KEYS if root.walk is None else _apart(root.walk, contents_of(root))
+
+
+def sums_only_shown(root: Root) -> Places:
+    """Sums of losses whose graphs are surely recorded, and surely never walked."""
+    if root.walk is None or root.program is None or not root.walk.recorded:
+        return NO_PLACES
+    from gradledger.static.lower.logged_losses import only_shown
+
+    return only_shown(root.walk, root.program)
+
+
+def _strays(walk: Frameworks) -> frozenset[str]:
+    """Models that are called, and that no optimizer has."""
+    called = frozenset(key for key in walk.made if _only_called(walk, key))
+    own = any(isinstance(net, Thing) and net.cls is not None for net in walk.store.values())
+    if not walk.optimizers or not own:
+        return called | _left_out(walk)
+    from gradledger.static.lower.unowned_modules import never_owned
+    from gradledger.static.lower.untrained_attributes import held_untrained, is_like_an_owned
+
+    alike = frozenset(
+        net.key
+        for name, net in walk.store.items()
+        if isinstance(net, Thing) and net.cls is not None and not net.plain
+        if is_like_an_owned(walk, net) and _only_called(walk, name)
+    )
+    return called.union(alike, _left_out(walk), held_untrained(walk), never_owned(walk))
+
+
+def _contents(walk: Frameworks) -> dict[str, frozenset[str]]:
+    """What each object holds under another name than its own."""
+    contents: dict[str, set[str]] = {}
+    for name, value in walk.store.items():
+        if not isinstance(value, Thing) or value.plain or not value.key:
+            continue
+        owner, dot, _ = name.rpartition(".")
+        if dot and value.key != name:
+            contents.setdefault(owner, set()).add(value.key)
+    return {owner: frozenset(held) for owner, held in contents.items()}
+
+
+def _apart(walk: Frameworks, contents: dict[str, frozenset[str]]) -> frozenset[str]:
+    """The nets of optimizers that the code makes itself, out of no other net, and for nobody."""
+    if len(walk.optimizers) < 2:
+        return frozenset()
+    held = {key for optimizer in walk.optimizers.values() for key in optimizer.keys or ()}
+    return frozenset(
+        key
+        for key in held
+        if isinstance(net := walk.store.get(key), Thing)
+        and (net.cls is not None or net.built.startswith("torch.nn."))
+        and not (net.reach | net.maybe | contents.get(key, frozenset())) - {key}
+        and key.rpartition(":")[2] in _all_only_called(walk)
+    )
+
+
+def _only_called(walk: Frameworks, key: str) -> bool:
+    """Does the file call this model, and nothing else that could train it?"""
+    name = key.rpartition(":")[2]
+    if not name.isidentifier():
+        return False
+    other_uses = walk.uses().of(name) - {"train"}
+    if other_uses and not other_uses <= {"parameters", "state_dict", "load_state_dict", "eval"}:
+        return False
+    if name not in _all_only_called(walk):
+        return False
+    return not other_uses or _follows(walk, name)
+
+
+def _left_out(walk: Frameworks) -> frozenset[str]:
+    """Layers in plain lists of the nets that optimizers have, and that these know nothing of."""
+    left_out: set[str] = set()
+    modules = {scope.module for scope in walk.scopes.values()}
+    for key, names in walk.unlisted.items():
+        net = walk.store.get(key)
+        owned = any(key in (o.keys or ()) for o in walk.optimizers.values())
+        if not owned or not isinstance(net, Thing) or net.cls is None:
+            continue
+        others = [m.source for m in modules if m is not net.cls.module]
+        for name in names:
+            if not any(f".{name}" in text for text in others):
+                left_out.add(f"{key}'s {name}")
+    return frozenset(left_out)
+
+
+def _follows(walk: Frameworks, name: str) -> bool:
+    """Is all that changes the model what another one's parameters are?"""
+    from gradledger.static.lower.untrained_modules import followers
+
+    return name in followers(walk.scope.module.tree)
+
+
+def _all_only_called(walk: Frameworks) -> frozenset[str]:
+    tree = walk.scope.module.tree
+    known = walk.known.only_called.get(id(tree))
+    if known is None:
+        from gradledger.static.lower.untrained_modules import only_called
+
+        known = walk.known.only_called[id(tree)] = only_called(tree)
+    return known
