@@ -159,6 +159,16 @@ class _Effort:
             for finding in interpreter.findings(catalogue.YIELDS_TO, options=options)
         )
 
+    def witnessed(
+        self, findings: tuple[Finding, ...], program: Program, root: Root, options: set[str]
+    ) -> tuple[Finding, ...]:
+        """The findings, each with the path that shows it, where that is found in time."""
+        from gradledger.static.certainty.witnesses import witnessed
+
+        return tuple(
+            witnessed(findings, program, root, options=options, judge=judge_source, stops=stops)
+        )
+
 
 def _judged(
     root: Root, effort: _Effort, is_worth_it: Callable[[Program], bool] = bool
@@ -205,6 +215,7 @@ def _judged(
         findings = tuple(sobered(findings, sight))
         if root.module is not None:
             findings = tuple(told(findings, program, root.module))
+        findings = effort.witnessed(findings, program, root, binding.options)
     return findings, why
 
 

@@ -92,7 +92,8 @@ class Machine:
             yield Move(following, facts)
             return
         if at.role == "fault":
-            assert isinstance(piece, Try) and piece.fault is not None
+            assert isinstance(piece, Try)
+            assert piece.fault is not None
             yield from self._happens(at, piece.fault, facts)
             return
         match piece:
@@ -115,9 +116,13 @@ class Machine:
             case Leave(by):
                 yield from self._leave(at, by, facts)
             case Call(body):
-                yield Move(self._frame("run", body, 0, self._frame("call", piece, 0, following)), facts)
+                yield Move(
+                    self._frame("run", body, 0, self._frame("call", piece, 0, following)), facts
+                )
             case Try(body):
-                yield Move(self._frame("run", body, 0, self._frame("try", piece, 0, following)), facts)
+                yield Move(
+                    self._frame("run", body, 0, self._frame("try", piece, 0, following)), facts
+                )
             case Require(cells):
                 met = any(cell.deposited for _, cell in page.among(cells))
                 yield Move(following, facts, None, None if met else Decision("require", piece))

@@ -20,8 +20,8 @@ from gradledger.static.solve.paths import NO_FACTS
 from gradledger.static.solve.small_steps import Decision, Frame, Machine, Move, rounds_around
 from gradledger.static.solve.verdicts import Fault
 
-UNSURE = 50
-"""The price of a breach that a saturated count leaves open: any path on which it is sure is better."""
+UNSURE = 4
+"""The price of a breach that a saturated count leaves open: one that is sure is better."""
 
 Price = Callable[[Decision], int | None]
 """What a decision costs; None: paths that need it are left out."""
@@ -65,9 +65,13 @@ class Search:
         self.exhausted = False
         """Whether the latest search has looked at every path: what it did not find is not there."""
 
-    def cheapest(self, fault: Fault, price: Price) -> Trail | None:
-        """The path to this breach with the lowest price; None where none is found in time."""
+    def cheapest(self, fault: Fault, price: Price, *, most: int | None = None) -> Trail | None:
+        """The path to this breach with the lowest price; None where none is found in time.
+
+        `most` steps are looked at, or all that the budget has left.
+        """
         self.exhausted = False
+        most = self.budget if most is None else min(most, self.budget)
         order = count()
         begin = _Node(None, self._machine.start, Page(counting=SATURATING), NO_FACTS)
         heap: list[tuple[int, int, int, _Node]] = [(0, 0, 0, begin)]
@@ -79,10 +83,11 @@ class Search:
             if node.at is None or (key := (node.at, id(node.page), node.facts)) in seen:
                 continue
             seen.add(key)
-            if self.budget <= 0:
+            if most <= 0:
                 return None
+            most -= 1
             self.budget -= 1
-            for move in self._machine.moves(node.at, node.page, node.facts):
+            for node, move in self._choices(node):
                 charge = 0 if move.decision is None else price(move.decision)
                 if charge is None:
                     continue
@@ -92,6 +97,15 @@ class Search:
                     heappush(heap, entry)
         self.exhausted = True
         return None
+
+    def _choices(self, node: _Node) -> list[tuple[_Node, Move]]:
+        """The next steps that are one of several, or at which something happens."""
+        while node.at is not None:
+            moves = list(self._machine.moves(node.at, node.page, node.facts))
+            if len(moves) != 1 or moves[0].event is not None or moves[0].decision is not None:
+                return [(node, move) for move in moves]
+            node = _Node(node, moves[0].to, node.page, moves[0].facts, moves[0])
+        return []
 
     def _after(self, node: _Node, move: Move, fault: Fault) -> Iterator[tuple[int, _Node]]:
         if move.event is None:
@@ -141,7 +155,8 @@ def _trail(node: _Node) -> Trail:
     rounds: dict[int, int] = {}
     for node in reversed(way):
         move, before = node.by, node.before
-        assert move is not None and before is not None
+        assert move is not None
+        assert before is not None
         if move.enters is not None:
             rounds[id(move.enters)] = 0
         if move.begins is not None:
