@@ -111,12 +111,23 @@ class Finding(Value):
     @property
     def condition(self) -> str:
         """The option that has to be set, and its default: `only with --fp16 on; it is off …`."""
-        return next((a for a in self.assumptions if "; it" in a), "")
+        return ", and ".join(filter(_needs_setting, self.assumptions))
+
+    @property
+    def granted(self) -> tuple[str, ...]:
+        """The other assumptions that are worth a word to a person."""
+        said = (a for a in self.assumptions if not a.startswith(GOES_ROUND))
+        return tuple(a for a in said if not _needs_setting(a))
 
     @property
     def places(self) -> frozenset[Place]:
         """All the places it points at."""
         return frozenset({self.at, *(e.at for e in self.evidence if e.at is not None)})
+
+
+def _needs_setting(assumption: str) -> bool:
+    """Is it about an option that is set otherwise than by default?"""
+    return assumption.startswith((ONLY_WITH, "with ")) and "; it" in assumption
 
 
 def one_per_fault(

@@ -39,6 +39,8 @@ def _finding(
     yield _headline(finding, terminal)
     yield from _frame(finding, terminal, sources)
     yield from rows(finding, terminal, sources)
+    if finding.granted:
+        yield from _remark(terminal, "assumes", "; ".join(map(visible, finding.granted)))
     yield from _remark(terminal, "fix", fix(finding), style="cure")
     yield from _remark(terminal, "explains", rule.symptom)
     if finding.certainty == "possible":
@@ -53,12 +55,13 @@ def _headline(finding: Finding, terminal: Terminal) -> Line:
     # An error that was observed or is certain is the plain case, and needs no word.
     words = [level] * (level != "error") + ["possible"] * (finding.certainty == "possible")
     kind = f" ({', '.join(words)})" if words else ""
+    condition = f" ({visible(finding.condition)})" if finding.condition else ""
     return (
         (at(finding.at), "title"),
         ": ",
         (f"{rule.code} {rule.name}{kind}", level),
         ": ",
-        *terminal.words(rule.says),
+        *terminal.words(f"{rule.says}{condition}"),
     )
 
 

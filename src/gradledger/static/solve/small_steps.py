@@ -1,8 +1,8 @@
 """A program of events one step at a time: what can happen next, and what that takes for granted.
 
-The interpreter carries all paths at once. Here a single path is followed, as a witness needs it. The
-rules of the language are the same: a condition keeps its answer along a path, a loop's first round
-is known from the later ones, and inside a `try` an exception may come before any event.
+The interpreter carries all paths at once. Here a single path is followed, as a witness needs it.
+The rules of the language are the same: a condition keeps its answer along a path, a loop's first
+round is known from the later ones, and inside a `try` an exception may come before any event.
 """
 
 from __future__ import annotations

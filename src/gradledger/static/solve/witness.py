@@ -1,8 +1,8 @@
 """The cheapest path through a program on which a rule is broken: what a reader can follow.
 
-A best-first search. What a path takes for granted has a price, which the caller sets; among paths of
-one price, the one with the fewest events comes first. Where the budget ends before a path is found,
-there is none to show, and nothing is said.
+A best-first search. What a path takes for granted has a price, which the caller sets; among paths
+of one price, the one with the fewest events comes first. Where the budget ends before a path is
+found, there is none to show, and nothing is said.
 """
 
 from __future__ import annotations
@@ -87,12 +87,12 @@ class Search:
                 return None
             most -= 1
             self.budget -= 1
-            for node, move in self._choices(node):
+            for before, move in self._choices(node):
                 charge = 0 if move.decision is None else price(move.decision)
                 if charge is None:
                     continue
                 happens = move.event is not None
-                for extra, after in self._after(node, move, fault):
+                for extra, after in self._after(before, move, fault):
                     entry = cost + charge + extra, events + happens, next(order), after
                     heappush(heap, entry)
         self.exhausted = True
