@@ -30,7 +30,7 @@ from gradledger.static.result import Checked, Unknown
 from gradledger.static.solve.interpreter import Interpreter, TooManyPaths
 from gradledger.static.source.files import Source, Trouble
 from gradledger.static.source.patterns import does, says
-from gradledger.static.source.vocabulary import BACKWARDS, LEAVES_WINDOWS, STEPS_OTHERS
+from gradledger.static.source.vocabulary import BACKWARDS, HANDS_LOSS, LEAVES_WINDOWS, STEPS_OTHERS
 
 TOO_DEEP = "it is nested too deeply"
 TOO_MANY = "there are too many paths through it"
@@ -57,7 +57,7 @@ def has_gradients(source: Source) -> bool:
     """Is there anything to follow in the file? Other libraries have gradients, with other laws."""
     text = source.text
     acts = does(text, BACKWARDS) or says(text, LEAVES_WINDOWS) or does(text, STEPS_OTHERS)
-    return acts and may_be_torch(text)
+    return (acts or does(text, HANDS_LOSS)) and may_be_torch(text)
 
 
 def check_source(source: Source, project: Project, *, calls: bool = False) -> Checked:
@@ -101,10 +101,10 @@ def check_source(source: Source, project: Project, *, calls: bool = False) -> Ch
         unknown.append(Unknown(source.path, 1, "the file", TOO_DEEP))
     except TooMuchCode:  # between two roots
         unknown.append(Unknown(source.path, 1, "the file", TOO_MUCH))
-    if not followed and not unknown:
+    if not unknown:
         from gradledger.static.lower.unfollowed_code import unfollowed
 
-        unknown += unfollowed(module)
+        unknown += unfollowed(module, project, following.trained, nothing=not followed)
     return Checked(_once_each(found), tuple(unknown), followed, training)
 
 

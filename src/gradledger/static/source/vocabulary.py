@@ -21,6 +21,13 @@ LEAVES_WINDOWS = Pattern(
 )
 """Words of who leaves the windows to a framework; mostly in a text, as the name of an option."""
 
+HANDS_LOSS = Pattern(
+    r"loss\w*[ \t]*,[ \t]*(?:self\.)?\w*opt|opt\w*[ \t]*,[ \t]*(?:self\.)?\w*loss"
+    r"|\.(?:\w*step|train\w*|optimize|minimize|fit_batch)\([ \t]*(?:self\.)?\w*loss",
+    words=("loss",),
+)
+"""Words of code that leaves it to something else to train with its loss: `scaler(loss, opt)`."""
+
 STEPS = Pattern(r"\.step\(", words=(".step(",))
 
 STEPS_OTHERS = Pattern(r"(?<!\bself)\.step\(", words=(".step(",))
