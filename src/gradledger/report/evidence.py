@@ -45,7 +45,7 @@ def rows(finding: Finding, terminal: Terminal, sources: Sources) -> Iterator[Lin
         found = [*path_rows, *places(finding, sources, others)]
     else:
         path_rows = []
-        found = list(places(finding, sources, finding.evidence))
+        found = list(places(finding, sources))
     left_out = found[MOST:] if len(found) > MOST + 1 and not finding.witness else []
     found = found[: len(found) - len(left_out)]
     when, what, where = (_widest(getattr(row, name) for row in found) for name in COLUMNS)
@@ -87,9 +87,14 @@ def callers(place: Place) -> list[Place]:
     return found
 
 
-def places(finding: Finding, sources: Sources, evidences: Iterable[Evidence]) -> Iterator[Row]:
-    """What happened, where, the code there, and a note: the evidence, and then the callers."""
-    for evidence in evidences:
+def places(
+    finding: Finding, sources: Sources, among: Iterable[Evidence] | None = None
+) -> Iterator[Row]:
+    """What happened, where, the code there, and a note: the evidence, and then the callers.
+
+    `among`: only these of the evidence.
+    """
+    for evidence in finding.evidence if among is None else among:
         if evidence.what == CURE:
             continue
         what, note = visible(evidence.what), visible(evidence.note)
