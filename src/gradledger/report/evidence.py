@@ -61,6 +61,9 @@ def rows(finding: Finding, terminal: Terminal, sources: Sources) -> Iterator[Lin
         if not row.where:
             yield (*line, row.note)
             continue
+        if not (code or row.note):
+            yield (*line, row.where)
+            continue
         line = (*line, _padded(row.where, where), GAP, (code, "code"))
         gap = " " * (_widest(codes) - columns(code)) + GAP
         yield (*line, gap, (row.note, "dim")) if row.note else line

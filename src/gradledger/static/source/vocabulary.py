@@ -22,8 +22,10 @@ LEAVES_WINDOWS = Pattern(
 """Words of who leaves the windows to a framework; mostly in a text, as the name of an option."""
 
 HANDS_LOSS = Pattern(
-    r"loss\w*[ \t]*,[ \t]*(?:self\.)?\w*opt|opt\w*[ \t]*,[ \t]*(?:self\.)?\w*loss"
-    r"|\.(?:\w*step|train\w*|optimize|minimize|fit_batch)\([ \t]*(?:self\.)?\w*loss",
+    # No number is open: a line of one long word would be read again from each of its letters.
+    r"loss\w{0,30}[ \t]?(?:/[ \t]?[\w.]{1,40})?,[ \t]{0,4}(?:self\.)?\w{0,30}opt"
+    r"|opt\w{0,30},[ \t]{0,4}(?:self\.)?\w{0,30}loss"
+    r"|\.(?:\w{0,30}step|train\w{0,30}|optimize|minimize|fit_batch)\((?:self\.)?\w{0,30}loss",
     words=("loss",),
 )
 """Words of code that leaves it to something else to train with its loss: `scaler(loss, opt)`."""
