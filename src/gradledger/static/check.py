@@ -30,7 +30,17 @@ from gradledger.static.result import Checked, Unknown
 from gradledger.static.solve.interpreter import Interpreter, TooManyPaths
 from gradledger.static.source.files import Source, Trouble
 from gradledger.static.source.patterns import does, says
-from gradledger.static.source.vocabulary import BACKWARDS, HANDS_LOSS, LEAVES_WINDOWS, STEPS_OTHERS
+from gradledger.static.source.vocabulary import (
+    BACKWARDS,
+    HANDS_BOTH,
+    HANDS_LOSS,
+    LEAVES_WINDOWS,
+    STEPS_OTHERS,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gradledger.static.certainty.witnesses import Witnesses
 
 TOO_DEEP = "it is nested too deeply"
 TOO_MANY = "there are too many paths through it"
@@ -101,7 +111,7 @@ def check_source(source: Source, project: Project, *, calls: bool = False) -> Ch
         unknown.append(Unknown(source.path, 1, "the file", TOO_DEEP))
     except TooMuchCode:  # between two roots
         unknown.append(Unknown(source.path, 1, "the file", TOO_MUCH))
-    if not unknown:
+    if not unknown and (not followed or any(word in source.text for word in HANDS_BOTH)):
         from gradledger.static.lower.unfollowed_code import unfollowed
 
         unknown += unfollowed(module, project, following.trained, nothing=not followed)
@@ -133,6 +143,7 @@ class _Effort:
         """Of one root."""
         self._visits = MOST_VISITS_IN_A_FILE
         self._outcomes = MOST_OUTCOMES_IN_A_FILE
+        self._witnesses: Witnesses | None = None
 
     @property
     def is_spent(self) -> bool:
@@ -163,11 +174,11 @@ class _Effort:
         self, findings: tuple[Finding, ...], program: Program, root: Root, options: set[str]
     ) -> tuple[Finding, ...]:
         """The findings, each with the path that shows it, where that is found in time."""
-        from gradledger.static.certainty.witnesses import witnessed
+        if self._witnesses is None:
+            from gradledger.static.certainty.witnesses import Witnesses
 
-        return tuple(
-            witnessed(findings, program, root, options=options, judge=judge_source, stops=stops)
-        )
+            self._witnesses = Witnesses(judge_source, stops)
+        return tuple(self._witnesses.of(findings, program, root, options=options))
 
 
 def _judged(

@@ -25,40 +25,56 @@ MOST_STEPS = 3_000
 MOST_STEPS_FOR_NEED = 1_500
 """And so far for what these could not do without, in all and for one assumption."""
 MOST_STEPS_FOR_ONE = 400
+MOST_STEPS_IN_A_FILE = 15_000
+"""And so far for all of a file."""
 
 LONGEST_CODE = 60
 
 
-def witnessed(
-    findings: Iterable[Finding],
-    program: Program,
-    root: Root,
-    *,
-    options: Collection[str],
-    judge: Judge,
-    stops: Callable[[str], bool],
-) -> Iterator[Finding]:
-    """The findings, each with its witness where one was found in time."""
+class Witnesses:
+    """Finds the witnesses of a file's findings, all within one budget."""
+
+    def __init__(self, judge: Judge, stops: Callable[[str], bool]) -> None:
+        self._judge = judge
+        self._stops = stops
+        self._left = MOST_STEPS_IN_A_FILE
+
+    def of(
+        self,
+        findings: Iterable[Finding],
+        program: Program,
+        root: Root,
+        *,
+        options: Collection[str],
+    ) -> Iterator[Finding]:
+        """The findings of a program, each with its witness where one was found in time."""
+        given = frozenset(o.made_at for o in root.optimizers.values() if o.outside)
+        assumptions = _assumptions(root, given, frozenset(options))
+        search = Search(program, self._judge, stops=self._stops)
+        found = list(findings)
+        search.budget = budget = min(MOST_STEPS, self._left)
+        trails = [search.cheapest((f.rule, f.at), assumptions.price) for f in found]
+        self._left -= budget - search.budget
+        search.budget = budget = min(MOST_STEPS_FOR_NEED, self._left)
+        for finding, trail in zip(found, trails, strict=True):
+            if trail is None:
+                yield finding
+                continue
+            steps = steps_of(trail, finding, given)
+            told = tuple(_assumed(trail, (finding.rule, finding.at), program, search, assumptions))
+            yield replace(finding, witness=steps, assumptions=told)
+        self._left -= budget - search.budget
+
+
+def _assumptions(root: Root, given: frozenset[Place], options: frozenset[str]) -> Assumptions:
     effects = () if root.program is None else events_in(root.program)
-    given = frozenset(o.made_at for o in root.optimizers.values() if o.outside)
-    assumptions = Assumptions(
+    return Assumptions(
         Defaults(root.module),
-        options=frozenset(options),
+        options=options,
         unknown_calls=frozenset(e.at for e in effects if isinstance(e, HandsOver)),
         given=given,
         code=_quoting(root.module),
     )
-    search = Search(program, judge, stops=stops, budget=MOST_STEPS)
-    found = list(findings)
-    trails = [search.cheapest((f.rule, f.at), assumptions.price) for f in found]
-    search.budget = MOST_STEPS_FOR_NEED
-    for finding, trail in zip(found, trails, strict=True):
-        if trail is None:
-            yield finding
-            continue
-        steps = steps_of(trail, finding, given)
-        told = tuple(_assumed(trail, (finding.rule, finding.at), program, search, assumptions))
-        yield replace(finding, witness=steps, assumptions=told)
 
 
 def _assumed(

@@ -30,6 +30,9 @@ HANDS_LOSS = Pattern(
 )
 """Words of code that leaves it to something else to train with its loss: `scaler(loss, opt)`."""
 
+HANDS_BOTH = ("loss, opt", "loss, self.opt", "optimizer, loss")
+"""The plainest of them: no pattern is needed to see that."""
+
 STEPS = Pattern(r"\.step\(", words=(".step(",))
 
 STEPS_OTHERS = Pattern(r"(?<!\bself)\.step\(", words=(".step(",))
