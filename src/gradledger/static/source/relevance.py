@@ -32,8 +32,8 @@ def relevant(data: bytes) -> bool:
     windows = b"accum" in data and any(w in data for w in _WINDOWS)
     hands_over = windows and any(w in data for w in _HANDS_OVER)
     if not (deposits or spends or hands_over):
-        # A file in which nobody counts a loss has no need to be searched for who gets it.
-        hands_over = b"loss" in data and any(w in data for w in _HANDS_LOSS)
+        # Few files have this word, and none that trains is without it.
+        hands_over = b"optim" in data and any(w in data for w in _HANDS_LOSS)
     return (deposits or spends or hands_over) and any(name in data for name in _FRAMEWORKS)
 
 
