@@ -112,3 +112,20 @@ def test_what_an_option_has_to_be_is_told_as_a_comparison() -> None:
     )
     finding = the("GL401", body)
     assert finding.assumptions == ("only with `--clip > 0`; its default is 0.0",)
+
+
+def test_what_leaves_out_a_clear_is_an_option_too() -> None:
+    body = (
+        "criterion(model(x), y).backward()\noptimizer.step()\n"
+        "if not args.fp16:\n    optimizer.zero_grad()\n"
+    )
+    assert the("GL101", body).condition == "only with `--fp16` on; it is off by default"
+
+
+def test_what_changes_on_the_way_has_no_default_by_whatever_name() -> None:
+    before = "def other(seen=0):\n    return seen\n\nseen = 0\n"
+    body = (
+        "seen = seen + len(x)\ncriterion(model(x), y).backward()\noptimizer.step()\n"
+        "if seen > 100:\n    optimizer.zero_grad()\n"
+    )
+    assert the("GL101", body, before=before).condition == ""

@@ -171,14 +171,14 @@ class _Effort:
         )
 
     def witnessed(
-        self, findings: tuple[Finding, ...], program: Program, root: Root, options: set[str]
+        self, findings: tuple[Finding, ...], program: Program, root: Root
     ) -> tuple[Finding, ...]:
         """The findings, each with the path that shows it, where that is found in time."""
         if self._witnesses is None:
             from gradledger.static.certainty.witnesses import Witnesses
 
             self._witnesses = Witnesses(judge_source, stops)
-        return tuple(self._witnesses.of(findings, program, root, options=options))
+        return tuple(self._witnesses.of(findings, program, root))
 
 
 def _judged(
@@ -226,7 +226,7 @@ def _judged(
         findings = tuple(sobered(findings, sight))
         if root.module is not None:
             findings = tuple(told(findings, program, root.module))
-        findings = effort.witnessed(findings, program, root, binding.options)
+        findings = effort.witnessed(findings, program, root)
     return findings, why
 
 

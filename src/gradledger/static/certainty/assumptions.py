@@ -15,6 +15,7 @@ from gradledger.static.certainty.condition_words import Defaults, default_told, 
 from gradledger.static.ir import condition_names
 from gradledger.static.ir.blocks import events_in, pieces
 from gradledger.static.ir.program import Branch, Leave, Loop, Program
+from gradledger.static.lower.option_defaults import Stated
 from gradledger.static.solve.small_steps import Decision
 
 SET_OTHERWISE = 4
@@ -77,10 +78,14 @@ class Assumptions:
     def _price_of_condition(self, condition: str, answer: bool) -> int:
         if condition_names.of_rounds(condition):
             return 0
-        by_default = self._defaults.answer(condition)
+        by_default = self._by_default(condition)
         if by_default is not None:
             return 0 if by_default[0] is answer else SET_OTHERWISE
         return CHOSEN if answer else USUAL
+
+    def _by_default(self, condition: str) -> tuple[bool, Stated] | None:
+        """What an option comes to by default. What changes on the way has no default."""
+        return self._defaults.answer(condition) if condition in self._options else None
 
     def _price_of_branch(self, branch: Branch, answer: bool) -> int:
         at = _one_place(branch)
@@ -131,7 +136,7 @@ class Assumptions:
             one, _, other = plain(condition).partition(" are those of ")
             same = "the same" if answer else "different"
             return f"`{one}` and `{other}` are {same} parameters"
-        by_default = self._defaults.answer(condition)
+        by_default = self._by_default(condition)
         if by_default is not None:
             stated = by_default[1]
             chosen = worded(condition, answer, stated.spelled)

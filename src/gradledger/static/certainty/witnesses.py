@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from gradledger.ledger import Judge
 from gradledger.ledger.findings import GOES_ROUND, ONLY_WITH, Finding
@@ -11,9 +11,9 @@ from gradledger.ledger.values import replace
 from gradledger.static.certainty.assumptions import Assumptions
 from gradledger.static.certainty.condition_words import Defaults
 from gradledger.static.certainty.witness_steps import steps_of
-from gradledger.static.ir.blocks import events_in, mapped
+from gradledger.static.ir.blocks import conditions_in, events_in, mapped
 from gradledger.static.ir.effects import HandsOver
-from gradledger.static.ir.program import Branch, Program
+from gradledger.static.ir.program import Branch, Forget, Loop, Program
 from gradledger.static.lower.root import Root
 from gradledger.static.project.module import Module
 from gradledger.static.solve.small_steps import Decision
@@ -44,12 +44,10 @@ class Witnesses:
         findings: Iterable[Finding],
         program: Program,
         root: Root,
-        *,
-        options: Collection[str],
     ) -> Iterator[Finding]:
         """The findings of a program, each with its witness where one was found in time."""
         given = frozenset(o.made_at for o in root.optimizers.values() if o.outside)
-        assumptions = _assumptions(root, given, frozenset(options))
+        assumptions = _assumptions(root, given, program)
         search = Search(program, self._judge, stops=self._stops)
         found = list(findings)
         search.budget = budget = min(MOST_STEPS, self._left)
@@ -66,15 +64,23 @@ class Witnesses:
         self._left -= budget - search.budget
 
 
-def _assumptions(root: Root, given: frozenset[Place], options: frozenset[str]) -> Assumptions:
+def _assumptions(root: Root, given: frozenset[Place], program: Program) -> Assumptions:
     effects = () if root.program is None else events_in(root.program)
     return Assumptions(
         Defaults(root.module),
-        options=options,
+        options=frozenset(conditions_in(program) - _changing(program, in_loop=False)),
         unknown_calls=frozenset(e.at for e in effects if isinstance(e, HandsOver)),
         given=given,
         code=_quoting(root.module),
     )
+
+
+def _changing(program: Program, *, in_loop: bool) -> set[str]:
+    """Conditions that a loop assigns anew: what does not change holds for the whole run."""
+    if isinstance(program, Forget):
+        return {program.condition} if in_loop else set()
+    in_loop = in_loop or isinstance(program, Loop)
+    return set().union(*(_changing(piece, in_loop=in_loop) for piece in program.inner))
 
 
 def _assumed(
