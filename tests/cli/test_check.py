@@ -108,7 +108,7 @@ def test_a_broken_file_in_a_folder_is_told_and_does_not_fail(
     assert main(["check"]) == 0
     out, err = capsys.readouterr()
     assert "not checked" in err
-    assert out.startswith("As far as they could be followed")
+    assert out.startswith("No fault found in what was followed")
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_likely_findings_are_shown_and_possible_ones_on_request(
 ) -> None:
     files(a="import torch\nGL101_possible()\nGL203_likely()\n")
     assert main(["check", "a.py"]) == 1
-    assert "1 possible (--possible shows them)" in capsys.readouterr().out
+    assert "Hidden: 1 possible finding (--possible shows it)" in capsys.readouterr().out
     assert check("a.py") == 1
     assert found(capsys) == ["a.py:3 GL203"]
     assert check("--possible") == 1
@@ -249,7 +249,7 @@ def test_the_json_is_what_the_schema_says(files: Files, capsys: Captured) -> Non
 def test_what_is_unknown_is_counted_and_listed_on_request(files: Files, capsys: Captured) -> None:
     files(a="import torch\ndeposit()\nunknown()\n")
     assert main(["check"]) == 0
-    assert "1 unknown (--unknown lists them)" in capsys.readouterr().out
+    assert "Not followed: train: it calls what is not there" in capsys.readouterr().out
     assert check("--unknown") == 0
     assert capsys.readouterr().out == "a.py:3: unknown: train: it calls what is not there\n"
 

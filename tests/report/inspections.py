@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradledger.ledger import Evidence, Finding, Place
+from gradledger.ledger.findings import WitnessStep
 from gradledger.ledger.values import replace
 from gradledger.report.inspection import Inspection, NotChecked, Suppressed, Unknown
 
@@ -25,15 +26,20 @@ for i, x in enumerate(loader):
 """
 NOTEBOOK = "notes/nb.ipynb:cell 3"
 
+DEPOSIT = Place("train.py", 3, len("    größe = 1234567; ".encode()))
+STEP = Place("train.py", 4, 8)
 REUSED = Finding(
     "GL101",
-    Place("train.py", 4, 8),
+    STEP,
     "spends 2 deposits, 1 of them spent before",
     "certain",
-    (
-        Evidence("deposited", Place("train.py", 3, len("    größe = 1234567; ".encode()))),
-        Evidence("cleared", None, "never"),
+    (Evidence("deposited", DEPOSIT), Evidence("cleared", None, "never")),
+    witness=tuple(
+        WitnessStep(what, at, f"iteration {number}")
+        for number in (1, 2)
+        for what, at in (("deposited", DEPOSIT), ("spent", STEP))
     ),
+    assumptions=("`log(optimizer)` leaves the gradients alone", "the loop runs at least twice"),
 )
 LEFT_OVER = Finding(
     "GL203",
@@ -41,6 +47,11 @@ LEFT_OVER = Finding(
     "may leave deposits unspent when the data ends",
     "likely",
     (Evidence("spent", Place(NOTEBOOK, 4, 8)), Evidence("made", Place("train.py", 1))),
+    witness=(
+        WitnessStep("deposited", Place(NOTEBOOK, 2, 4)),
+        WitnessStep("ended", Place(NOTEBOOK, 1, via=Place("train.py", 1))),
+    ),
+    assumptions=("only with `--accum` above 1; its default is 1",),
 )
 WASTED = Finding("GL204", Place("gan.py", 9), "clears what nobody uses", "certain")
 

@@ -13,7 +13,9 @@ from syrupy.assertion import SnapshotAssertion
 
 from gradledger.ledger import Finding, Place
 from gradledger.ledger.verdict import Verdict
+from gradledger.report.inspection import Inspection
 from gradledger.rules import CATALOGUE
+from tests.report.inspections import much
 from tests.report.rendered import rendered
 from tests.report.stories import (
     PLAIN,
@@ -141,10 +143,10 @@ OFFICIAL = (
 )
 @pytest.mark.parametrize(
     "verdict",
-    [nobody_clears(), accumulation_gone_wrong(), all_is_well(), wasted_work(), HOSTILE],
+    [nobody_clears(), accumulation_gone_wrong(), all_is_well(), wasted_work(), HOSTILE, much()],
     ids=lambda verdict: verdict.subject,
 )
-def test_it_is_valid_by_the_standards_own_schema(verdict: Verdict) -> None:
+def test_it_is_valid_by_the_standards_own_schema(verdict: Verdict | Inspection) -> None:
     schema = json.loads(OFFICIAL.read_text(encoding="utf-8"))
     Draft4Validator(schema).validate(json.loads(rendered(verdict, "sarif")))
 

@@ -147,3 +147,14 @@ def test_a_broken_cell_is_told_and_the_others_are_checked() -> None:
         ("nb.ipynb:cell 4", 1),
     ]
     assert "Python 2" in result.troubles[0].message
+
+
+def test_the_path_to_a_finding_is_told_in_cells() -> None:
+    setting_up = "import torch\nmodel = torch.nn.Linear(2, 1)\n"
+    optimizer = "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+    loop = "for x in data:\n    model(x).sum().backward()\n    optimizer.step()\n"
+    result = check_bytes("nb.ipynb", notebook(code(setting_up + optimizer), MARKDOWN, code(loop)))
+    (finding,) = result.checked.findings
+    told = [(step.what, str(step.at)) for step in finding.witness]
+    places = ("deposited", "nb.ipynb:cell 3:2"), ("spent", "nb.ipynb:cell 3:3")
+    assert told == [*places, *places]

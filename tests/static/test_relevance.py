@@ -18,6 +18,7 @@ from gradledger.static.source.relevance import relevant
         "import pytorch_lightning\nscaler.step (opt)",
         "import lightning\ndef training_step(self): return loss / trainer.accumulate_grad_batches",
         "import transformers\ndef compute_loss(self): return x / args.gradient_accumulation_steps",
+        "from torch import nn\nloss_scaler(loss, optimizer, clip_grad=1.0)",
     ],
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
@@ -31,6 +32,7 @@ def test_what_may_have_gradients_in_it_is_looked_at(text: str, encoding: str) ->
         "",
         "import torch  # for backward compatibility",
         "import torch\ny = model(x)",
+        "import torch\nmeter.update(loss)\nsave(model, optimizer)",
         "import gym\nenv.step(action)",
         "layer.backward(error)",
         "import torch\ndef _conv_backward(x): pass",

@@ -4,6 +4,7 @@ import json
 import marshal
 
 from gradledger.ledger import Evidence, Finding, Place
+from gradledger.ledger.findings import WitnessStep
 from gradledger.static.result import IRRELEVANT, Checked, Result, Unknown
 from gradledger.static.runner.rows import result, row
 from gradledger.static.source.files import Trouble
@@ -19,6 +20,10 @@ FULL = Result(
                 (Evidence("deposited", Place("c.py", 1), "note"), Evidence("cleared", None, "no")),
                 frozenset({"x", "y"}),
                 3,
+                witness=(
+                    WitnessStep("spent", Place("a.py", 3, 4, via=Place("b.py", 5, 6)), "x 2"),
+                ),
+                assumptions=("only with `wörds` on",),
             ),
         ),
         (Unknown("a.py", 1, "f", "why"),),
@@ -44,3 +49,4 @@ def test_nothing_of_a_finding_is_left_out() -> None:
     for name in Place.fields:
         assert getattr(finding.at, name) != getattr(plain.at, name)
     assert Evidence.fields == ("what", "at", "note")
+    assert WitnessStep.fields == ("what", "at", "when")

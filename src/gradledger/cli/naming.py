@@ -25,6 +25,7 @@ def as_given(findings: Iterable[Finding], files: Iterable[str]) -> list[Finding]
                 replace(evidence, at=evidence.at and _renamed(evidence.at, names))
                 for evidence in finding.evidence
             ),
+            witness=tuple(replace(s, at=_renamed(s.at, names)) for s in finding.witness),
         )
         for finding in findings
     ]

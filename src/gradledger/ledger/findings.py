@@ -22,12 +22,29 @@ CURE = "cure"
 """What the evidence is called that has no place: its note is what cures the fault where it is."""
 
 
+ONLY_WITH = "only with "
+"""How an assumption begins without which there is no fault: what a person chooses, or leaves."""
+
+GOES_ROUND = "the loop runs at least "
+"""How the assumption begins that a loop has several rounds, as nearly every loop has."""
+
+
 class Evidence(Value):
     """Another place that matters: deposited here, spent here, cleared never."""
 
     what: str
     at: Place | None
     note: str = ""
+
+
+class WitnessStep(Value):
+    """One thing that happens on the path that shows a fault."""
+
+    what: str
+    """As in Evidence: deposited, spent, cleared …"""
+    at: Place
+    when: str = ""
+    """In which round: `iteration 2`. Empty where no loop on the path goes round twice."""
 
 
 class Breach(Value):
@@ -57,6 +74,10 @@ class Finding(Value):
     count: int = 1
     recurring: int = 0
     """Parameters that had the name of one that was gone: in `cells` each name is there once."""
+    witness: tuple[WitnessStep, ...] = ()
+    """The shortest path on which it happens, where source was checked and one was found in time."""
+    assumptions: tuple[str, ...] = ()
+    """What that path takes for granted, a short sentence each, the weightiest first."""
 
     @property
     def parameters(self) -> int:
@@ -90,6 +111,17 @@ class Finding(Value):
         return (*seen, *(Evidence("called", caller) for caller in self.at.way[1:]))
 
     @property
+    def condition(self) -> str:
+        """The option that has to be set, and its default: `only with --fp16 on; it is off …`."""
+        return ", and ".join(filter(_needs_setting, self.assumptions))
+
+    @property
+    def granted(self) -> tuple[str, ...]:
+        """The other assumptions that are worth a word to a person."""
+        said = (a for a in self.assumptions if not a.startswith(GOES_ROUND))
+        return tuple(a for a in said if not _needs_setting(a))
+
+    @property
     def places(self) -> frozenset[Place]:
         """All the places it points at."""
         return frozenset({self.at, *(e.at for e in self.evidence if e.at is not None)})
@@ -98,6 +130,11 @@ class Finding(Value):
 def is_surer(finding: Finding, other: Finding) -> bool:
     """True if the one is more certain than the other."""
     return LEVELS.index(finding.certainty) > LEVELS.index(other.certainty)
+
+
+def _needs_setting(assumption: str) -> bool:
+    """Is it about an option that is set otherwise than by default?"""
+    return assumption.startswith((ONLY_WITH, "with ")) and "; it" in assumption
 
 
 def one_per_fault(

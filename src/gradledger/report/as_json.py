@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradledger.ledger.findings import Evidence, Finding
+from gradledger.ledger.findings import Evidence, Finding, WitnessStep
 from gradledger.ledger.places import Place
 from gradledger.ledger.unseen import Unseen
 from gradledger.ledger.verdict import Verdict
@@ -106,13 +106,25 @@ def _finding(finding: Finding, verdict: Verdict | Inspection) -> dict[str, Any]:
         "occurrences": occurrences(finding, verdict) if isinstance(verdict, Verdict) else None,
         "parameters": sorted(map(whole, finding.cells)),
         "evidence": [_evidence(evidence) for evidence in finding.told],
+        "witness": list(map(_step, finding.witness)),
+        "assumptions": list(map(whole, finding.assumptions)),
     }
 
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:
     nowhere = dict.fromkeys(("path", "cell", "line", "column"))
     place = _place(evidence.at) if evidence.at else nowhere
-    return {"what": evidence.what, **place, "note": whole(evidence.note)}
+    note = {"note": whole(evidence.note), "via": _via(evidence.at)}
+    return {"what": evidence.what, **place, **note}
+
+
+def _step(step: WitnessStep) -> dict[str, Any]:
+    return {"what": step.what, **_place(step.at), "when": step.when, "via": _via(step.at)}
+
+
+def _via(place: Place | None) -> list[dict[str, Any]]:
+    """The calls that led to a place, innermost first."""
+    return [] if place is None else [_place(caller) for caller in place.way[1:]]
 
 
 def _place(place: Place) -> dict[str, Any]:

@@ -40,7 +40,15 @@ def faultless(verdict: Verdict | Inspection) -> bool:
 
 
 def balance(verdict: Verdict | Inspection) -> bool:
-    """Whether the books balance: no law is broken, and all that a run did was seen."""
-    if not isinstance(verdict, Inspection) and (verdict.unseen or verdict.trouble):
-        return False
-    return faultless(verdict)
+    """Whether the books balance: no law is broken, and nothing was left out of sight.
+
+    Of a run, all that it did was seen. Of a check, all was followed, and no finding is hidden.
+    """
+    if isinstance(verdict, Inspection):
+        return faultless(verdict) and not left_open(verdict)
+    return faultless(verdict) and not (verdict.unseen or verdict.trouble)
+
+
+def left_open(inspection: Inspection) -> bool:
+    """Whether a part was not followed or not read, or possible findings are hidden."""
+    return bool(inspection.unknown or inspection.not_checked or inspection.unshown)

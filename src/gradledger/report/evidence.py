@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from gradledger.ledger.findings import CURE, Finding
+from gradledger.ledger.findings import CURE, Evidence, Finding, WitnessStep
 from gradledger.ledger.places import Place
 from gradledger.report.paths import shown
 from gradledger.report.sources import Sources
@@ -16,6 +16,7 @@ MARGIN = "   "
 MOST = 8
 """More places than that hide the point."""
 GAP = "  "
+COLUMNS = ("when", "what", "where")
 LEAST_CODE = 40
 """So much of the code is shown however long the paths are: a row that wraps is better than none."""
 
@@ -27,26 +28,52 @@ class Row(NamedTuple):
     where: str = ""
     code: str = ""
     note: str = ""
+    when: str = ""
+    """On a path: in which round."""
 
 
 def rows(finding: Finding, terminal: Terminal, sources: Sources) -> Iterator[Line]:
-    """The places in columns; long code is cut to what the terminal has room for."""
-    found = list(places(finding, sources))
-    left_out = found[MOST:] if len(found) > MOST + 1 else []
+    """The path that shows the fault, or else its places, in columns.
+
+    Long code is cut to what the terminal has room for.
+    """
+    if finding.witness:
+        from gradledger.report.witness import path
+
+        path_rows = list(path(finding, sources))
+        others = [e for e in finding.evidence if not _is_on(e, finding.witness)]
+        found = [*path_rows, *places(finding, sources, others)]
+    else:
+        path_rows = []
+        found = list(places(finding, sources))
+    left_out = found[MOST:] if len(found) > MOST + 1 and not finding.witness else []
     found = found[: len(found) - len(left_out)]
-    what, where = (_widest(column) for column in list(zip(*found, strict=True))[:2] or ((), ()))
-    room = max(terminal.width - len(MARGIN) - what - where - 2 * len(GAP), LEAST_CODE)
+    when, what, where = (_widest(getattr(row, name) for row in found) for name in COLUMNS)
+    margin = MARGIN + (when + len(GAP)) * bool(when) * " "
+    room = max(terminal.width - len(margin) - what - where - 2 * len(GAP), LEAST_CODE)
     codes = [cut(row.code, room) for row in found]
     for row, code in zip(found, codes, strict=True):
         line: Line = (MARGIN, _padded(row.what, what), GAP)
+        if when and row in path_rows:
+            line = (MARGIN, _padded(row.when, when), GAP, *line[1:])
+        elif when:  # what is true of the whole path stands in front of its rounds
+            line = (MARGIN, _padded(row.what, when + len(GAP) + what), GAP)
         if not row.where:
             yield (*line, row.note)
+            continue
+        if not (code or row.note):
+            yield (*line, row.where)
             continue
         line = (*line, _padded(row.where, where), GAP, (code, "code"))
         gap = " " * (_widest(codes) - columns(code)) + GAP
         yield (*line, gap, (row.note, "dim")) if row.note else line
     if left_out:
         yield (MARGIN, (f"and {len(left_out)} more places", "dim"))
+
+
+def _is_on(evidence: Evidence, witness: Iterable[WitnessStep]) -> bool:
+    """Whether the path tells it already."""
+    return any((evidence.what, evidence.at) == (step.what, step.at) for step in witness)
 
 
 def at(place: Place) -> str:
@@ -63,22 +90,31 @@ def callers(place: Place) -> list[Place]:
     return found
 
 
-def places(finding: Finding, sources: Sources) -> Iterator[Row]:
-    """What happened, where, the code there, and a note: the evidence, and then the callers."""
-    for evidence in finding.evidence:
+def places(
+    finding: Finding, sources: Sources, among: Iterable[Evidence] | None = None
+) -> Iterator[Row]:
+    """What happened, where, the code there, and a note: the evidence, and then the callers.
+
+    `among`: only these of the evidence.
+    """
+    for evidence in finding.evidence if among is None else among:
         if evidence.what == CURE:
             continue
         what, note = visible(evidence.what), visible(evidence.note)
         if evidence.at is None:
             yield Row(what, note=note)
             continue
-        # The finding's own callers have rows of their own.
-        led = callers(evidence.at) if evidence.at.via != finding.at.via else []
-        notes = [note, *(f"called from {at(caller)}" for caller in led)]
+        notes = [note, *called_from(evidence.at, finding)]
         code = sources.code(evidence.at)
         yield Row(what, at(evidence.at), code, ", ".join(filter(None, notes)))
     for caller in callers(finding.at):
         yield Row("called", at(caller), sources.code(caller))
+
+
+def called_from(place: Place, finding: Finding) -> list[str]:
+    """The calls that led to a place; the finding's own callers have rows of their own."""
+    led = callers(place) if place.via != finding.at.via else []
+    return [f"called from {at(caller)}" for caller in led]
 
 
 def _widest(column: Iterable[str]) -> int:

@@ -53,6 +53,8 @@ def _told(finding: Finding) -> str:
         for evidence in finding.told
         if evidence.at and evidence.at != finding.at
     ]
+    if finding.assumptions:
+        rows.append(f"Assumes: {'; '.join(finding.assumptions)}.")
     if finding.certainty in MEANINGS:
         rows.append(f"{finding.certainty.capitalize()}: {MEANINGS[finding.certainty]}.")
     return "\n".join(map(visible, rows))

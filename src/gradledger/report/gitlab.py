@@ -56,7 +56,9 @@ def _told(finding: Finding) -> str:
     rule = find(finding.rule)
     cell = cell_of(finding.at.path)[1]
     here = f"Cell {cell}, line {finding.at.line}" if cell else "Here"
-    return f"{rule.name}: {sentence(rule.says)} {here}: {finding.detail}. Fix: {fix(finding)}."
+    assumed = f" Assumes: {'; '.join(finding.assumptions)}." if finding.assumptions else ""
+    told = f"{rule.name}: {sentence(rule.says)} {here}: {finding.detail}."
+    return f"{told} Fix: {fix(finding)}.{assumed}"
 
 
 def _location(finding: Finding) -> dict[str, Any]:

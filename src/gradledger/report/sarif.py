@@ -94,6 +94,8 @@ def _result(finding: Finding, sources: Sources, prints: Fingerprints) -> dict[st
     cell = cell_of(finding.at.path)[1]
     here = f"Cell {cell}, line {finding.at.line}" if cell else "Here"
     told = f"{sentence(rule.says)} {here}: {finding.detail}. Fix: {fix(finding)}."
+    if finding.assumptions:
+        told += f" Assumes: {'; '.join(finding.assumptions)}."
     related = [(e.at, e.what, e.note) for e in finding.told if e.at is not None]
     return {
         "ruleId": rule.code,
@@ -108,13 +110,33 @@ def _result(finding: Finding, sources: Sources, prints: Fingerprints) -> dict[st
             }
             for number, (at, what, note) in enumerate(related, start=1)
         ],
+        **_code_flows(finding, sources),
         "occurrenceCount": finding.count,
         "partialFingerprints": {"gradledger/v1": prints.of(finding)},
         "properties": {
             "certainty": finding.certainty,
             "parameters": sorted(map(whole, finding.cells)),
+            **({"assumptions": list(map(whole, finding.assumptions))} if finding.witness else {}),
         },
     }
+
+
+def _code_flows(finding: Finding, sources: Sources) -> dict[str, Any]:
+    """The path that shows the fault, for viewers that walk through it; nothing where none is."""
+    if not finding.witness:
+        return {}
+    steps = [
+        {
+            "location": {
+                **_location(step.at, sources),
+                "message": {"text": f"{step.what}, {step.when}" if step.when else step.what},
+            },
+            "executionOrder": number,
+            "nestingLevel": len(step.at.way) - 1,
+        }
+        for number, step in enumerate(finding.witness, start=1)
+    ]
+    return {"codeFlows": [{"threadFlows": [{"locations": steps}]}]}
 
 
 def _location(place: Place, sources: Sources) -> dict[str, Any]:

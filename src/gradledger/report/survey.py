@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 NAMED = 6
 """So many rules are named to read on about, the worst first."""
 
+REASONS = 2
+"""So many reasons are given why code was not followed, the most frequent first."""
+
+AS_FAR_AS_SEEN = "No fault found in what was followed"
+"""Said where not everything was followed, or not everything is shown."""
+
 
 def unknown(inspection: Inspection) -> Iterator[Line]:
     """A row for each piece of code that could not be followed, and why."""
@@ -34,7 +40,7 @@ def lines(inspection: Inspection, terminal: Terminal) -> Iterator[Line]:
         yield from _found(inspection)
     else:
         yield from _clean(inspection)
-    if aside := _aside(inspection):
+    for aside in _asides(inspection):
         yield from terminal.prose(f"{aside}.")
     if inspection.findings:
         from gradledger.rules.ordering import ordered
@@ -53,28 +59,32 @@ def sentence(inspection: Inspection, terminal: Terminal) -> Iterator[Line]:
 def _found(inspection: Inspection) -> Iterator[Line]:
     from collections import Counter
 
-    from gradledger.report.balance import balance, worst
+    from gradledger.report.balance import balance, faultless, worst
     from gradledger.rules.ordering import WORST_FIRST, severity
 
     level = worst(inspection)
     assert level is not None
-    judged, style = ("do not balance", level.value)
+    judged, style = ("The books do not balance", level.value)
     if balance(inspection):
-        judged, style = ("balance", "cure")
+        judged, style = ("The books balance", "cure")
+    elif faultless(inspection):
+        judged, style = (AS_FAR_AS_SEEN, "info")
     found = Counter(map(severity, inspection.findings))
     score = ", ".join(counted(found[s], s.value) for s in WORST_FIRST if found[s])
     files = _files(finding.at.path for finding in inspection.findings)
     # A finding may stand in a file that another one imports and nobody named.
     looked_at = counted(max(inspection.files, files), "file")
-    yield ((f"The books {judged}", style), f": {score} in {files:,} of {looked_at}.")
+    yield ((judged, style), f": {score} in {files:,} of {looked_at}.")
 
 
 def _clean(inspection: Inspection) -> Iterator[Line]:
+    from gradledger.report.balance import left_open
+
     files = counted(inspection.files, "file")
-    if not inspection.followed:
-        yield (("Nothing could be followed", "warning"), f" in {files}.")
-    elif inspection.unknown or inspection.not_checked:
-        yield (("As far as they could be followed, the books balance", "cure"), f": {files}.")
+    if not inspection.followed and (inspection.unknown or inspection.not_checked):
+        yield (("Nothing could be followed to its end", "warning"), f" in {files}.")
+    elif left_open(inspection):
+        yield ((AS_FAR_AS_SEEN, "info"), f": {files}.")
     else:
         yield (("The books balance", "cure"), f": nothing found in {files}.")
 
@@ -88,6 +98,7 @@ def _anything(inspection: Inspection) -> bool:
         or inspection.not_checked
         or inspection.suppressed
         or inspection.baselined
+        or inspection.unshown
     )
 
 
@@ -99,23 +110,43 @@ def _nothing(inspection: Inspection) -> str:
     return f"there are no gradients in any of {counted(inspection.files, 'file')}."
 
 
-def _aside(inspection: Inspection) -> str:
-    """`57 functions followed, 4 unknown (--unknown lists them), 1 finding ignored`."""
-    parts = []
-    if inspection.followed:
-        parts.append(f"{counted(inspection.followed, 'function')} followed")
+def _asides(inspection: Inspection) -> Iterator[str]:
+    """What was followed; what was not, and why; what is hidden, and how it is shown."""
+    if done := ", ".join(_done(inspection)):
+        yield done
     if inspection.unknown:
-        parts.append(f"{len(inspection.unknown):,} unknown (--unknown lists them)")
+        yield f"Not followed: {_reasons(inspection)}"
+    if inspection.unshown:
+        hidden = counted(inspection.unshown, "possible finding")
+        yield f"Hidden: {hidden} (--possible shows {'it' if inspection.unshown == 1 else 'them'})"
+
+
+def _done(inspection: Inspection) -> Iterator[str]:
+    """`57 functions followed, 1 finding ignored by comments`."""
+    if inspection.followed:
+        yield f"{counted(inspection.followed, 'function')} followed"
     if inspection.not_checked:
         files = _files(left.path for left in inspection.not_checked)
-        parts.append(f"{counted(files, 'file')} not checked")
+        yield f"{counted(files, 'file')} not checked"
     if inspection.suppressed:
-        parts.append(f"{counted(len(inspection.suppressed), 'finding')} ignored by comments")
+        yield f"{counted(len(inspection.suppressed), 'finding')} ignored by comments"
     if inspection.baselined:
-        parts.append(f"{inspection.baselined:,} in the baseline")
-    if inspection.unshown:
-        parts.append(f"{inspection.unshown:,} possible (--possible shows them)")
-    return ", ".join(parts)
+        yield f"{inspection.baselined:,} in the baseline"
+
+
+def _reasons(inspection: Inspection) -> str:
+    """`train(): there are too many paths through it`; of several, the most frequent reasons."""
+    first, *others = inspection.unknown
+    if not others:
+        return f"{visible(first.what)}: {visible(first.why)} (--unknown says where)"
+    from collections import Counter
+
+    whys = Counter(one.why for one in inspection.unknown).most_common(REASONS)
+    told = [f"{visible(why)} ({n:,})" if n > 1 else visible(why) for why, n in whys]
+    rest = len(inspection.unknown) - sum(n for _, n in whys)
+    told += [f"other reasons ({rest:,})"] * bool(rest)
+    functions = counted(len(inspection.unknown), "function")
+    return f"{functions}: {'; '.join(told)} (--unknown lists them)"
 
 
 def _files(paths: Iterable[str]) -> int:

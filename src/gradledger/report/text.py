@@ -39,6 +39,8 @@ def _finding(
     yield _headline(finding, terminal)
     yield from _frame(finding, terminal, sources)
     yield from rows(finding, terminal, sources)
+    if finding.granted:
+        yield from _remark(terminal, "assumes", "; ".join(map(visible, finding.granted)))
     yield from _remark(terminal, "fix", fix(finding), style="cure")
     yield from _remark(terminal, "explains", rule.symptom)
     if finding.certainty in MEANINGS:
@@ -54,12 +56,13 @@ def _headline(finding: Finding, terminal: Terminal) -> Line:
     sure = finding.certainty
     words = [level] * (level != "error") + [sure] * (sure in MEANINGS)
     kind = f" ({', '.join(words)})" if words else ""
+    condition = f" ({visible(finding.condition)})" if finding.condition else ""
     return (
         (at(finding.at), "title"),
         ": ",
         (f"{rule.code} {rule.name}{kind}", level),
         ": ",
-        *terminal.words(rule.says),
+        *terminal.words(f"{rule.says}{condition}"),
     )
 
 

@@ -25,7 +25,17 @@ from gradledger.static.result import Checked, Unknown
 from gradledger.static.solve.solver import Solver
 from gradledger.static.source.files import Source, Trouble
 from gradledger.static.source.patterns import does, says
-from gradledger.static.source.vocabulary import BACKWARDS, LEAVES_WINDOWS, STEPS_OTHERS
+from gradledger.static.source.vocabulary import (
+    BACKWARDS,
+    HANDS_BOTH,
+    HANDS_LOSS,
+    LEAVES_WINDOWS,
+    STEPS_OTHERS,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gradledger.static.certainty.witnesses import Witnesses
 
 TOO_DEEP = "it is nested too deeply"
 TOO_LATE = "the rest of its file took all the time that there was"
@@ -39,7 +49,7 @@ def has_gradients(source: Source) -> bool:
     """True if there is anything to follow. Other libraries have gradients, with other laws."""
     text = source.text
     acts = does(text, BACKWARDS) or says(text, LEAVES_WINDOWS) or does(text, STEPS_OTHERS)
-    return acts and may_be_torch(text)
+    return (acts or does(text, HANDS_LOSS)) and may_be_torch(text)
 
 
 def check_source(source: Source, project: Project, *, calls: bool = False) -> Checked:
@@ -61,29 +71,29 @@ def check_source(source: Source, project: Project, *, calls: bool = False) -> Ch
     followed = 0
     functions: list[Root] = []
     training: tuple[str, ...] = ()
-    solver = Solver(judge_source, stops=stops)
+    work = _Work(project)
     try:
         following = Following(project, module)
         if calls and not goes_round(module, following.top):
             return Checked()
         for root in Roots(following).all():
-            findings, why = _check_root(root, solver, project)
+            findings, why = _check_root(root, work)
             found += findings
             if why:
                 unknown.append(Unknown(root.at.path, root.at.line, root.what, why))
             followed += why == ""
             if root.what != THE_SCRIPT and why is not None:
                 functions.append(root)
-        found += _check_turns(functions, solver, project)
+        found += _check_turns(functions, work)
         training = training_in(module, following.trained)
     except RecursionError:
         unknown.append(Unknown(source.path, 1, "the file", TOO_DEEP))
     except TooMuchCode:  # between two roots
         unknown.append(Unknown(source.path, 1, "the file", TOO_MUCH))
-    if not followed and not unknown:
+    if not unknown and (not followed or any(word in source.text for word in HANDS_BOTH)):
         from gradledger.static.lower.unfollowed_code import unfollowed
 
-        unknown += unfollowed(module)
+        unknown += unfollowed(module, project, following.trained, nothing=not followed)
     if len(found) > 1:
         from gradledger.static.certainty.findings import once_each
 
@@ -91,15 +101,31 @@ def check_source(source: Source, project: Project, *, calls: bool = False) -> Ch
     return Checked(tuple(found), tuple(unknown), followed, training)
 
 
-def _check_root(
-    root: Root, solver: Solver, project: Project
-) -> tuple[tuple[Finding, ...], str | None]:
+class _Work:
+    """What the roots of a file share: the project, the solver and the search for witnesses."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.solver = Solver(judge_source, stops=stops)
+        self._witnesses: Witnesses | None = None
+
+    @property
+    def witnesses(self) -> Witnesses:
+        """Loaded with the first finding of the file."""
+        if self._witnesses is None:
+            from gradledger.static.certainty.witnesses import Witnesses
+
+            self._witnesses = Witnesses(judge_source, stops)
+        return self._witnesses
+
+
+def _check_root(root: Root, work: _Work) -> tuple[tuple[Finding, ...], str | None]:
     """The findings of a root, and why it is unknown; None where it has no gradients."""
-    bound, why = _bind(root, solver)
-    return ((), why) if bound is None else _judge(root, bound, solver, project)
+    bound, why = _bind(root, work.solver)
+    return ((), why) if bound is None else _judge(root, bound, work)
 
 
-def _check_turns(functions: list[Root], solver: Solver, project: Project) -> Iterator[Finding]:
+def _check_turns(functions: list[Root], work: _Work) -> Iterator[Finding]:
     """What functions do if somebody out of sight calls them again and again."""
     if not functions:
         return
@@ -107,8 +133,8 @@ def _check_turns(functions: list[Root], solver: Solver, project: Project) -> Ite
 
     for root in taken_again(functions):
         assert isinstance(root.program, Loop)
-        bound, _ = _bind(root, solver)
-        findings = _judge(root, bound, solver, project)[0] if bound and mixes(bound.program) else ()
+        bound, _ = _bind(root, work.solver)
+        findings = _judge(root, bound, work)[0] if bound and mixes(bound.program) else ()
         if findings:
             from gradledger.static.certainty.findings import in_turns
 
@@ -150,12 +176,10 @@ def _bind(root: Root, solver: Solver) -> tuple[_Bound | None, str | None]:
         return None, TOO_MANY_OPTIMIZERS
 
 
-def _judge(
-    root: Root, bound: _Bound, solver: Solver, project: Project
-) -> tuple[tuple[Finding, ...], str]:
+def _judge(root: Root, bound: _Bound, work: _Work) -> tuple[tuple[Finding, ...], str]:
     """What the program breaks on its paths, how certain that is, and what was not followed."""
     try:
-        solutions, why = solver.solve(bound.program)
+        solutions, why = work.solver.solve(bound.program)
     except RecursionError:
         return (), TOO_DEEP
     why = why or _first_unknown(root) or ""
@@ -165,7 +189,8 @@ def _judge(
     from gradledger.static.certainty.sight import Sight
 
     sight = Sight(bound.program, root, sees_all=bound.sees_all)
-    return findings(solutions, sight, bound.options, project.text), why
+    found = findings(solutions, sight, bound.options, work.project.text)
+    return tuple(work.witnesses.of(found, bound.program, root)) if found else (), why
 
 
 def _first_unknown(root: Root) -> str | None:

@@ -5,24 +5,56 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradledger.ledger.places import Place
+from gradledger.ledger.tuples import NamedTuple
 from gradledger.static.project.module import Module
 from gradledger.static.source import syntax as ast
+
+SWITCHES = {"store_true": False, "store_false": True}
+"""Actions of argparse that are a default by themselves."""
+
+
+class Stated(NamedTuple):
+    """A default that the file states."""
+
+    at: Place
+    value: object
+    spelled: str
+    """What a person sets it by: `--fp16`, or the name in the code."""
 
 
 def defaults_of(name: str, module: Module) -> Iterator[tuple[Place, object]]:
     """What the file makes this, for those who say nothing else; and where."""
+    return ((stated.at, stated.value) for stated in stated_defaults(name, module))
+
+
+def stated_defaults(name: str, module: Module) -> Iterator[Stated]:
+    """Each default that the file states for this name."""
     for node in ast.walk(module.tree):
         match node:
             case ast.Call(args=[*flags], keywords=keywords) if _names(flags, keywords, name):
-                for given in keywords:
-                    if given.arg == "default" and isinstance(given.value, ast.Constant):
-                        yield Place(module.path, node.lineno), given.value.value
+                flag = _longest(flags) or name
+                for value in _values(keywords):
+                    yield Stated(Place(module.path, node.lineno), value, flag)
             case ast.AnnAssign(ast.Name(id=target), value=ast.Constant(value)) if target == name:
-                yield Place(module.path, node.lineno), value
+                yield Stated(Place(module.path, node.lineno), value, name)
             case ast.arguments():
                 for argument, default in _defaults(node):
                     if argument.arg == name and isinstance(default, ast.Constant):
-                        yield Place(module.path, argument.lineno), default.value
+                        yield Stated(Place(module.path, argument.lineno), default.value, name)
+
+
+def _values(keywords: list[ast.keyword]) -> Iterator[object]:
+    """What an option is without a word: its `default`, or that of a switch."""
+    given = {k.arg: k.value.value for k in keywords if isinstance(k.value, ast.Constant)}
+    if "default" in given:
+        yield given["default"]
+    elif given.get("action") in SWITCHES and not any(k.arg == "default" for k in keywords):
+        yield SWITCHES[str(given["action"])]
+
+
+def _longest(flags: list[ast.expr]) -> str:
+    said = (f.value for f in flags if isinstance(f, ast.Constant) and isinstance(f.value, str))
+    return max((flag for flag in said if flag.startswith("-")), key=len, default="")
 
 
 def _names(flags: list[ast.expr], keywords: list[ast.keyword], name: str) -> bool:

@@ -1,40 +1,79 @@
-"""Code that makes deposits in a file of which nothing was followed: it is never called clean."""
+"""Code that trains in a file of which nothing was followed: it is never called clean.
+
+It calls a backward itself; or, in a loop, it hands its loss to something that is not found in the
+project: `loss_scaler(loss, optimizer)` of timm, `trainer.step(loss)` of a library.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from gradledger.static.lower.root import THE_SCRIPT
-from gradledger.static.project.module import Module
+from gradledger.static.lower.spelling import last_name
+from gradledger.static.project.module import Import, Module
+from gradledger.static.project.project import Project
 from gradledger.static.result import Unknown
 from gradledger.static.source import syntax as ast
-from gradledger.static.source.vocabulary import BACKWARDS
+from gradledger.static.source.patterns import Pattern
+from gradledger.static.source.vocabulary import BACKWARDS, HANDS_LOSS
 
 WHY = "no step was followed that spends what it deposits"
 
+LOSS = Pattern(r"(?i)(?:^|_)loss(?:es)?(?:_|$)")
+OPTIMIZER = Pattern(r"(?i)optim|^opt$|^opt_|_opt$")
+TRAINS = frozenset(
+    {"step", "backward", "train", "train_step", "training_step", "train_batch", "train_on_batch",
+     "optimize", "optimize_step", "optimizer_step", "minimize", "fit", "fit_batch"}
+)  # fmt: skip
+"""Methods that train, of whoever is given a loss."""
+LOOKS = Pattern(
+    r"(?i)sched|plateau|stop|meter|log|writer|metric|track|callback|hist|stat|bar$"
+    r"|^(?:torch|np|numpy|F|nn|dist|wandb|math|tqdm)$"
+)
+"""Names of what looks at losses, or is known to do no more with them."""
 
-def unfollowed(module: Module) -> Iterator[Unknown]:
-    """The functions in the file that call a backward, and the script if it does."""
-    if module.says_anywhere(BACKWARDS):
-        yield from _in(module, module.tree.body, "")
+
+def unfollowed(
+    module: Module, project: Project, trained: Collection[int], *, nothing: bool
+) -> Iterator[Unknown]:
+    """The functions in the file that train and were not followed, and the script if it does.
+
+    `trained`: functions in which deposits were followed, by identity. `nothing` was followed at
+    all: then a backward is one too much.
+    """
+    if nothing and module.says_anywhere(BACKWARDS):
+        yield from _backwards(module, module.tree.body, "")
+    elif module.says_anywhere(HANDS_LOSS):
+        for what, statement in _pieces(module, module.tree.body, ""):
+            if id(statement) in trained or module.says(BACKWARDS, statement):
+                continue
+            call = next(_handing_over(statement, module, project), None)
+            if call is not None:
+                why = f"what `{ast.unparse(call.func)}()` does with the loss was not found"
+                yield Unknown(module.path, statement.lineno, what, why)
 
 
-def _in(module: Module, body: list[ast.stmt], owner: str) -> Iterator[Unknown]:
+def _backwards(module: Module, body: list[ast.stmt], owner: str) -> Iterator[Unknown]:
+    for what, statement in _pieces(module, body, owner):
+        match statement:
+            case ast.FunctionDef(args=ast.arguments(args=[ast.arg("ctx"), *_])):
+                continue  # how to differentiate a function, and no pass over a graph
+        if any(map(_is_backward, ast.walk(statement))):
+            yield Unknown(module.path, statement.lineno, what, WHY)
+
+
+def _pieces(module: Module, body: list[ast.stmt], owner: str) -> Iterator[tuple[str, ast.stmt]]:
+    """Each function, method and statement of the top level, with its name."""
     for statement in body:
-        if not module.says(BACKWARDS, statement):
+        if not (module.says(BACKWARDS, statement) or module.says(HANDS_LOSS, statement)):
             continue
         match statement:
             case ast.ClassDef(name=name, body=inner):
-                yield from _in(module, inner, f"{name}.")
-                continue
-            case ast.FunctionDef(args=ast.arguments(args=[ast.arg("ctx"), *_])):
-                continue  # how to differentiate a function, and no pass over a graph
+                yield from _pieces(module, inner, f"{name}.")
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                what = f"{owner}{name}()"
+                yield f"{owner}{name}()", statement
             case _:
-                what = THE_SCRIPT
-        if any(map(_is_backward, ast.walk(statement))):
-            yield Unknown(module.path, statement.lineno, what, WHY)
+                yield THE_SCRIPT, statement
 
 
 def _is_backward(node: ast.AST) -> bool:
@@ -42,3 +81,66 @@ def _is_backward(node: ast.AST) -> bool:
         case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
             return name in ("backward", "manual_backward")
     return False
+
+
+def _handing_over(statement: ast.stmt, module: Module, project: Project) -> Iterator[ast.Call]:
+    """The calls in its loops that get the loss, of what may train with it and is not in sight."""
+    for loop in ast.walk(statement):
+        if isinstance(loop, ast.For | ast.While | ast.AsyncFor):
+            for node in ast.walk(loop):
+                if not (isinstance(node, ast.Call) and _may_train(node)):
+                    continue
+                if not _is_known(node.func, statement, module, project):
+                    yield node
+
+
+def _may_train(call: ast.Call) -> bool:
+    """Does it get a loss and an optimizer, or a loss by a method that trains?"""
+    given = [_base(value) for value in (*call.args, *(k.value for k in call.keywords))]
+    if not any(LOSS.search(name) for name in given):
+        return False
+    if any(OPTIMIZER.search(name) for name in given):
+        return True
+    return isinstance(call.func, ast.Attribute) and call.func.attr in TRAINS
+
+
+def _base(value: ast.expr) -> str:
+    """The name of what is handed over, also if it is divided or taken out of something."""
+    while isinstance(value, ast.BinOp | ast.Subscript):
+        value = value.left if isinstance(value, ast.BinOp) else value.value
+    return last_name(value)
+
+
+def _is_known(callee: ast.expr, statement: ast.stmt, module: Module, project: Project) -> bool:
+    """Is what is called in sight, or known to be harmless? Then it says itself what it does."""
+    first = callee
+    while isinstance(first, ast.Attribute | ast.Call):
+        first = first.func if isinstance(first, ast.Call) else first.value
+    if not isinstance(first, ast.Name):
+        return True
+    name, asked = first.id, last_name(callee)
+    if name == "self":
+        owners = (d for d in module.definitions.values() if isinstance(d, ast.ClassDef))
+        return any(asked in module.methods(owner) for owner in owners)
+    made = _made_by(name, statement, module)
+    if any(LOOKS.search(said) for said in (name, asked, made)):
+        return True
+    definition = module.definitions.get(made or name)
+    if not isinstance(definition, Import):
+        return definition is not None and not isinstance(definition, ast.expr)
+    found = project.imported(module, definition.module, definition.level)
+    if found is None:
+        found = project.imported(module, definition.inside.module, definition.level)
+    return found is not None
+
+
+def _made_by(name: str, statement: ast.stmt, module: Module) -> str:
+    """The class or function whose result has this name: `NativeScaler` of `NativeScaler()`."""
+    for node in (*ast.walk(statement), *module.tree.body):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=target)], value=ast.Call(func=made)):
+                if target == name:
+                    while isinstance(made, ast.Attribute):
+                        made = made.value
+                    return last_name(made)
+    return ""

@@ -34,6 +34,7 @@ def _finding(finding: Finding, source: Source) -> Finding:
         finding,
         at=_place(finding.at, source),
         evidence=tuple(_evidence(evidence, source) for evidence in finding.evidence),
+        witness=tuple(replace(s, at=_place(s.at, source)) for s in finding.witness),
     )
 
 

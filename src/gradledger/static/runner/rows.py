@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradledger.ledger.findings import Evidence, Finding
+from gradledger.ledger.findings import Evidence, Finding, WitnessStep
 from gradledger.ledger.places import Place
 from gradledger.static.result import Checked, Result, Unknown
 from gradledger.static.source.files import Trouble
@@ -54,11 +54,13 @@ def _finding(finding: Finding) -> Row:
         [[e.what, e.at and _place(e.at), e.note] for e in finding.evidence],
         sorted(finding.cells),
         finding.count,
+        [[step.what, _place(step.at), step.when] for step in finding.witness],
+        list(finding.assumptions),
     ]
 
 
 def _made(row: Row) -> Finding:
-    rule, at, detail, certainty, evidence, cells, count = row
+    rule, at, detail, certainty, evidence, cells, count, witness, assumptions = row
     return Finding(
         rule,
         _made_place(at),
@@ -67,6 +69,8 @@ def _made(row: Row) -> Finding:
         tuple(Evidence(what, at and _made_place(at), note) for what, at, note in evidence),
         frozenset(cells),
         count,
+        witness=tuple(WitnessStep(what, _made_place(at), when) for what, at, when in witness),
+        assumptions=tuple(assumptions),
     )
 
 

@@ -11,6 +11,8 @@ _CALLS = (
 _HANDS_OVER = (b"training_step", b"compute_loss")
 _WINDOWS = (b"accumulate_grad_", b"gradient_accumulation")
 """Who leaves the cycle to a framework, and has an eye on its windows, deposits by returning."""
+_HANDS_LOSS = (b"loss, opt", b"loss, self.opt", b"optimizer, loss", b"step(loss", b"batch(loss")
+"""Who leaves it to something else to train with its loss."""
 _FRAMEWORKS = (b"torch", b"lightning", b"accelerate", b"transformers", b"deepspeed", b"fastai")
 
 
@@ -29,6 +31,9 @@ def relevant(data: bytes) -> bool:
     # What all of these words have in common first: it stands in few files.
     windows = b"accum" in data and any(w in data for w in _WINDOWS)
     hands_over = windows and any(w in data for w in _HANDS_OVER)
+    if not (deposits or spends or hands_over):
+        # Few files have this word, and none that trains is without it.
+        hands_over = b"optim" in data and any(w in data for w in _HANDS_LOSS)
     return (deposits or spends or hands_over) and any(name in data for name in _FRAMEWORKS)
 
 

@@ -1,0 +1,150 @@
+"""A witness for each finding: the path that shows it, and what that path takes for granted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from gradledger.ledger import Judge
+from gradledger.ledger.findings import GOES_ROUND, ONLY_WITH, Finding
+from gradledger.ledger.places import Place
+from gradledger.ledger.values import replace
+from gradledger.static.certainty.assumptions import Assumptions
+from gradledger.static.certainty.condition_words import Defaults
+from gradledger.static.certainty.witness_steps import steps_of
+from gradledger.static.ir.blocks import conditions_in, events_in, mapped
+from gradledger.static.ir.effects import HandsOver
+from gradledger.static.ir.program import Branch, Forget, Loop, Program
+from gradledger.static.lower.root import Root
+from gradledger.static.project.module import Module
+from gradledger.static.solve.small_steps import Decision
+from gradledger.static.solve.breaches import Fault
+from gradledger.static.solve.witness import Search, Trail
+
+MOST_STEPS = 3_000
+"""So far is looked for the witnesses of all findings of one program."""
+MOST_STEPS_FOR_NEED = 1_500
+"""And so far for what these could not do without, in all and for one assumption."""
+MOST_STEPS_FOR_ONE = 400
+MOST_STEPS_IN_A_FILE = 15_000
+"""And so far for all of a file."""
+
+LONGEST_CODE = 60
+
+
+class Witnesses:
+    """Finds the witnesses of a file's findings, all within one budget."""
+
+    def __init__(self, judge: Judge, stops: Callable[[str], bool]) -> None:
+        self._judge = judge
+        self._stops = stops
+        self._left = MOST_STEPS_IN_A_FILE
+
+    def of(
+        self,
+        findings: Iterable[Finding],
+        program: Program,
+        root: Root,
+    ) -> Iterator[Finding]:
+        """The findings of a program, each with its witness where one was found in time."""
+        given = frozenset(o.made_at for o in root.optimizers.values() if o.outside)
+        assumptions = _assumptions(root, given, program)
+        search = Search(program, self._judge, stops=self._stops)
+        found = list(findings)
+        search.budget = budget = min(MOST_STEPS, self._left)
+        trails = [search.cheapest((f.rule, f.at), assumptions.price) for f in found]
+        self._left -= budget - search.budget
+        search.budget = budget = min(MOST_STEPS_FOR_NEED, self._left)
+        for finding, trail in zip(found, trails, strict=True):
+            if trail is None:
+                yield finding
+                continue
+            steps = steps_of(trail, finding, given)
+            told = tuple(_assumed(trail, (finding.rule, finding.at), program, search, assumptions))
+            yield replace(finding, witness=steps, assumptions=told)
+        self._left -= budget - search.budget
+
+
+def _assumptions(root: Root, given: frozenset[Place], program: Program) -> Assumptions:
+    effects = () if root.program is None else events_in(root.program)
+    return Assumptions(
+        Defaults(root.module),
+        options=frozenset(conditions_in(program) - _changing(program, in_loop=False)),
+        unknown_calls=frozenset(e.at for e in effects if isinstance(e, HandsOver)),
+        given=given,
+        code=_quoting(root.module),
+    )
+
+
+def _changing(program: Program, *, in_loop: bool) -> set[str]:
+    """Conditions that a loop assigns anew: what does not change holds for the whole run."""
+    if isinstance(program, Forget):
+        return {program.condition} if in_loop else set()
+    in_loop = in_loop or isinstance(program, Loop)
+    return set().union(*(_changing(piece, in_loop=in_loop) for piece in program.inner))
+
+
+def _assumed(
+    trail: Trail, fault: Fault, program: Program, search: Search, assumptions: Assumptions
+) -> Iterator[str]:
+    """What the path takes for granted and could not do without, the weightiest first."""
+    said: dict[str, None] = {}
+    for decision in sorted(trail.decisions, key=lambda d: -(assumptions.price(d) or 0)):
+        if not assumptions.sentence(decision, only=False):
+            continue
+        only = _is_bound_to(decision, fault[1], program)
+        other = None
+        if not only:
+            without = _without(decision, assumptions)
+            other = search.cheapest(fault, without, most=MOST_STEPS_FOR_ONE)
+            only = search.exhausted
+        if other is not None and _takes_no_more(other, trail, decision, assumptions):
+            continue  # with it or without it
+        if only or other is not None or assumptions.price(decision):
+            # A default that may not matter is not worth a word.
+            said[assumptions.sentence(decision, only=only)] = None
+    yield from sorted(said, key=lambda sentence: not sentence.startswith(ONLY_WITH))
+    rounds = [n for h in trail.happenings for loop, n in h.rounds if n > max(loop.at_least, 1)]
+    if rounds:
+        yield f"{GOES_ROUND}{'twice' if max(rounds) == 2 else f'{max(rounds)} times'}"
+
+
+def _is_bound_to(decision: Decision, at: Place, program: Program) -> bool:
+    """Does nothing happen at this place unless a condition has this answer?"""
+    if decision.kind != "condition":
+        return False
+
+    def less(piece: Program) -> Program:
+        if isinstance(piece, Branch) and piece.condition == decision.subject:
+            return less(piece.orelse if decision.answer else piece.then)
+        return mapped(piece, less)
+
+    return all(event.at != at for event in events_in(less(program)))
+
+
+def _without(decision: Decision, assumptions: Assumptions) -> Callable[[Decision], int | None]:
+    """The prices of paths that do not take this for granted."""
+    return lambda other: None if other == decision else assumptions.price(other)
+
+
+def _takes_no_more(other: Trail, trail: Trail, but: Decision, assumptions: Assumptions) -> bool:
+    """Is all that the other path takes for granted also so on this one, but for the opposite?"""
+    opposite = but._replace(answer=not but.answer)
+    return all(
+        decision in trail.decisions or decision == opposite
+        for decision in other.decisions
+        if assumptions.sentence(decision, only=False)
+    )
+
+
+def _quoting(module: Module | None) -> Callable[[Place], str]:
+    """The code at a place, as a quotation; of other files, where it is."""
+
+    def code(place: Place) -> str:
+        if module is None or place.path != module.path or place.line > len(module.lines):
+            return f"the code at {place}"
+        line = module.lines[place.line - 1].strip().partition("  #")[0].rstrip(" :")
+        if len(line) > LONGEST_CODE:
+            line = f"{line[: LONGEST_CODE - 1].rstrip()}…"
+        return f"`{line}`"
+
+    return code
