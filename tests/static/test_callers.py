@@ -154,7 +154,7 @@ class Remembering:
 
     def shown(self) -> Places:
         files = sorted(map(str, self.folder.rglob("*.py")))
-        return shown(files, self.folder, Cache(str(self.cache)))
+        return shown(files, self.folder, Cache(str(self.folder), folder=str(self.cache)))
 
 
 def remembering(tmp_path: Path, text: str) -> Remembering:

@@ -9,7 +9,8 @@ from gradledger.static.runner.file_work import Done, FileWork
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gradledger.static.runner.cache import Cache, Stamp
+    from gradledger.static.runner.cache import Cache
+    from gradledger.static.runner.cache_content import Stamp
 
 __all__ = ["Result", "check_bytes", "check_paths"]
 
