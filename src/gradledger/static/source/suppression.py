@@ -22,6 +22,12 @@ _COMMENT = re.compile(r"#\s*gradledger:\s*(?P<word>[\w-]+)(?P<rest>.*)", re.DOTA
 _REST = re.compile(r"\s*(?:\[(?P<rules>[^\]]*)(?P<closed>\])?)?(?P<reason>.*)", re.DOTALL)
 
 
+MOST_MISTAKES = 100
+"""Mistakes in the comments of one file that are looked for; the rest is not reported."""
+_LONG = 50
+"""Letters. No misspelling of our words is as long."""
+
+
 class Ignore(NamedTuple):
     """What a comment tells to ignore, and where."""
 
@@ -105,6 +111,8 @@ class IgnoreComments:
             self.mistakes.append(Mistake(line, said))
         found: set[str] = set()
         for word in words:
+            if len(self.mistakes) == MOST_MISTAKES:
+                break
             try:
                 found |= codes(select=[word])
             except UnknownRuleError as error:
@@ -112,6 +120,8 @@ class IgnoreComments:
         return frozenset(found)
 
     def _misspelt(self, word: str, line: int) -> None:
+        if len(self.mistakes) == MOST_MISTAKES or len(word) > _LONG:
+            return
         from difflib import get_close_matches  # only for mistakes: it costs some time to load
 
         # Far from our words, it is prose that happens to begin with our name.
