@@ -13,12 +13,12 @@ from zlib import crc32
 import pytest
 
 from gradledger.ledger import Finding, Place
+from gradledger.static import budget
 from gradledger.static.project.project import Project
 from gradledger.static.result import Checked
 from gradledger.static.runner import cache_folder as cache_folder_module
-from gradledger.static.runner import file_work, one_file, own_code, runner
+from gradledger.static.runner import file_work, one_file, own_code
 from gradledger.static.runner.cache import Cache
-from gradledger.static.runner.cache_files import MOST_FILES
 from gradledger.static.runner.cache_folder import cache_folder, project_of
 from gradledger.static.runner.runner import Result, check_paths
 from gradledger.static.source.files import Source
@@ -53,7 +53,7 @@ def checker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checker:
     (tmp_path / "project").mkdir()
     monkeypatch.chdir(tmp_path / "project")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
-    monkeypatch.setattr(runner, "_WORTH_REMEMBERING", 0)
+    monkeypatch.setattr(budget, "FILES_WORTH_A_CACHE", 0)
     found = Checker()
     monkeypatch.setattr(one_file, "check_source", found.check)
     monkeypatch.setattr(Project, "dependencies", lambda _: found.dependencies())
@@ -439,13 +439,13 @@ def test_its_folder_is_for_this_user_alone(checker: Checker) -> None:
 
 def test_the_caches_that_were_not_used_for_longest_are_removed(checker: Checker) -> None:
     check()
-    for number in range(MOST_FILES):
+    for number in range(budget.MOST_CACHES):
         write(str(Path(cache_folder(), f"check-{number}")), "", ago=HOUR + number)
     write("a.py", TRAINS + "\n", ago=HOUR / 2)
     check()
     names = {path.name for path in Path(cache_folder()).glob("check-*")}
-    assert len(names) == MOST_FILES
-    assert f"check-{MOST_FILES - 1}" not in names
+    assert len(names) == budget.MOST_CACHES
+    assert f"check-{budget.MOST_CACHES - 1}" not in names
     assert "check-0" in names
 
 
@@ -483,7 +483,7 @@ def test_a_project_is_where_pyproject_toml_is_or_here(checker: Checker, tmp_path
 def test_few_files_are_checked_before_a_cache_is_read(
     checker: Checker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "_WORTH_REMEMBERING", 10)
+    monkeypatch.setattr(budget, "FILES_WORTH_A_CACHE", 10)
     check()
     check()
     assert checker.asked == ["a.py", "b.py"] * 2

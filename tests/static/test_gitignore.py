@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradledger.static.source import glob_matching
+from gradledger.static import budget
 from gradledger.static.source.discovery import find
 from gradledger.static.source.gitignore import FOLDER, Ignores, read_ignores
 from tests.examples import examples
@@ -172,9 +172,9 @@ def test_many_stars_mean_what_few_do(pattern: str, path: str, folder: bool) -> N
     """The way to match that is never slow, and the one that is quick, agree."""
     path = path.strip("/") + (FOLDER if folder else "")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(glob_matching, "_FEW", 100)
+        patch.setattr(budget, "FEW_STARS", 100)
         quick = Ignores([pattern]).verdict(path)
-        patch.setattr(glob_matching, "_FEW", -1)
+        patch.setattr(budget, "FEW_STARS", -1)
         assert Ignores([pattern]).verdict(path) == quick
 
 

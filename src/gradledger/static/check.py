@@ -10,6 +10,7 @@ from gradledger.ledger.findings import Finding
 from gradledger.ledger.values import replace
 from gradledger.rules import catalogue
 from gradledger.rules.catalogue import find, judge_source, stops
+from gradledger.static import budget
 from gradledger.static.bind.binding import Binding
 from gradledger.static.bind.events import TooManyOwners
 from gradledger.static.domain.scopes import TOO_MUCH, TooMuchCode
@@ -42,15 +43,6 @@ OF_ONE_OWNER = frozenset(
     {"GL101", "GL301", "GL302", "GL401", "GL402", "GL502", "GL503", "GL504", "GL701", "GL702"}
 )
 """Rules that need not know what becomes of other optimizers' cells."""
-
-MOST_EVENTS = 600
-MOST_VISITS = 40_000
-MOST_OUTCOMES = 2_000
-"""Bounds on the work for one root: what takes more is unknown."""
-
-MOST_VISITS_IN_A_FILE = 100_000
-MOST_OUTCOMES_IN_A_FILE = 10_000
-"""Bounds on the work for all of its roots together."""
 
 
 def has_gradients(source: Source) -> bool:
@@ -90,7 +82,7 @@ def check_source(source: Source, project: Project, *, calls: bool = False) -> Ch
                 followed_roots.append(root)
             if why == TOO_MANY:
                 # Its neighbours are likely no better, and tests come by the dozen.
-                effort.most_outcomes = MOST_OUTCOMES // 3
+                effort.most_outcomes = budget.MOST_OUTCOMES // 3
             found += _by_torchs_laws(findings, root, project)
             if why:
                 unknown.append(Unknown(root.at.path, root.at.line, root.what, why))
@@ -129,10 +121,10 @@ class _Effort:
     """How far the programs of a file are followed, and how far that still is."""
 
     def __init__(self) -> None:
-        self.most_outcomes = MOST_OUTCOMES
+        self.most_outcomes = budget.MOST_OUTCOMES
         """Of one root."""
-        self._visits = MOST_VISITS_IN_A_FILE
-        self._outcomes = MOST_OUTCOMES_IN_A_FILE
+        self._visits = budget.MOST_VISITS_IN_A_FILE
+        self._outcomes = budget.MOST_OUTCOMES_IN_A_FILE
 
     @property
     def is_spent(self) -> bool:
@@ -144,7 +136,7 @@ class _Effort:
         interpreter = Interpreter(
             judge_source,
             stops=stops,
-            most_visits=min(MOST_VISITS, self._visits),
+            most_visits=min(budget.MOST_VISITS, self._visits),
             most_outcomes=min(self.most_outcomes, self._outcomes),
         )
         try:
@@ -170,7 +162,7 @@ def _judged(
         return (), root.unknown[0][1] if root.unknown else None
     if effort.is_spent:
         return (), TOO_LATE
-    if any(islice(events_in(root.program), MOST_EVENTS, None)):
+    if any(islice(events_in(root.program), budget.MOST_EVENTS, None)):
         return (), TOO_MUCH
     binding = Binding(
         root.program,

@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gradledger.static import budget
 from gradledger.static.result import IRRELEVANT, Result
 from gradledger.static.runner.cache_content import Content, Places, Stamp, read
 from gradledger.static.runner.cache_folder import CacheProblem, cache_folder, check_folder
@@ -20,9 +21,6 @@ from gradledger.static.source.files import Trouble, read_bytes
 
 if TYPE_CHECKING:
     from gradledger.static.runner.own_code import OwnCode
-
-_TOO_FRESH = 2_000_000_000
-"""Nanoseconds. A file this young may change again without getting another date."""
 
 
 class Cache:
@@ -179,7 +177,7 @@ class Cache:
         return found
 
     def _is_settled(self, stamp: Stamp | None) -> bool:
-        return stamp is None or stamp[0] < self._begun - _TOO_FRESH
+        return stamp is None or stamp[0] < self._begun - budget.TOO_FRESH
 
 
 def stamp_of(path: str) -> Stamp | None:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from gradledger.static import budget
 from gradledger.static.result import Result
 from gradledger.static.runner.cache_folder import is_inside
 from gradledger.static.runner.rows import result
@@ -13,9 +14,6 @@ from gradledger.static.source.cell_places import file_and_cell
 
 Stamp = tuple[int, int]
 """The date of a file, in nanoseconds, and its size."""
-
-_MOST = 1 << 64
-"""No date and no size is as large."""
 
 
 class Content:
@@ -96,7 +94,7 @@ def _is_stamp(value: object) -> bool:
 
 
 def _is_size(value: object) -> bool:
-    return type(value) is int and -_MOST < value < _MOST
+    return type(value) is int and -budget.LARGEST_STAMP < value < budget.LARGEST_STAMP
 
 
 def _is_dated_hash(value: object) -> bool:

@@ -9,16 +9,12 @@ import sys
 from typing import Any
 from zlib import crc32
 
+from gradledger.static import budget
 from gradledger.static.runner.cache_folder import CacheProblem, check_owner, make_folder
 from gradledger.static.runner.hashing import hash_of
 
 _MAGIC = b"gradledger cache 2 "
 _DAMAGED = "it is damaged, or another program wrote it"
-
-MOST_BYTES = 500_000_000
-"""A larger file is not read."""
-MOST_FILES = 200
-"""So many caches are kept, those that were used last: projects come and go."""
 
 
 def load(folder: str, key: dict[str, Any]) -> dict[str, Any] | None:
@@ -60,7 +56,7 @@ def _read(path: str) -> bytes:
         if not stat.S_ISREG(found.st_mode):
             raise CacheProblem("it is not a file")
         check_owner(found)
-        if found.st_size > MOST_BYTES:
+        if found.st_size > budget.MOST_CACHE_BYTES:
             raise CacheProblem("it is too large")
         return file.read()
 
@@ -93,9 +89,9 @@ _BINARY = getattr(os, "O_BINARY", 0)
 def _forget_oldest(folder: str) -> None:
     with os.scandir(folder) as entries:
         kept = [entry for entry in entries if entry.name.startswith(("check-", "draft-"))]
-    if len(kept) > MOST_FILES:
+    if len(kept) > budget.MOST_CACHES:
         kept.sort(key=lambda entry: entry.stat(follow_symlinks=False).st_mtime_ns)
-        for entry in kept[:-MOST_FILES]:
+        for entry in kept[: -budget.MOST_CACHES]:
             os.unlink(entry.path)
 
 

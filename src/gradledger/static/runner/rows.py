@@ -12,16 +12,12 @@ from typing import Any, NoReturn
 from gradledger.ledger.findings import Evidence, Finding
 from gradledger.ledger.places import Place
 from gradledger.rules.catalogue import CODES
+from gradledger.static import budget
 from gradledger.static.result import Checked, Result, Unknown
 from gradledger.static.source.files import Trouble
 
 Row = list[Any]
 May = Callable[[str], bool]
-
-_MOST = 1 << 31
-"""No line, column or count is as large."""
-_LONGEST_WAY = 200
-"""Calls from the outermost to a place: inlining stops long before."""
 
 
 def row(result: Result) -> Row:
@@ -102,7 +98,7 @@ class _Reading:
         while row is not None:
             way.append(_list(row, 4))
             row = way[-1][3]
-            if len(way) > _LONGEST_WAY:
+            if len(way) > budget.LONGEST_CALL_CHAIN:
                 _fail()
         place: Place | None = None
         for path, line, column, _ in reversed(way):
@@ -134,7 +130,7 @@ def _text(value: object) -> str:
 
 def _number(value: object) -> int:
     # Not a bool, which is an int too.
-    return value if type(value) is int and 0 <= value < _MOST else _fail()
+    return value if type(value) is int and 0 <= value < budget.LARGEST_NUMBER else _fail()
 
 
 def _flag(value: object) -> bool:

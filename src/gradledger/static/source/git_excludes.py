@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 
+from gradledger.static import budget
 from gradledger.static.source.files import Trouble, read_bytes
 from gradledger.static.source.gitignore import FOLDER, Ignores, read_ignores
-
-LONGEST_GIT_PATH = 4_096
-"""Bytes of the files in which git says where its folder is; no more are read."""
 
 Scopes = list[tuple[Ignores, str]]
 """Patterns, outermost first, each with the path by which they know the folder that is searched."""
@@ -70,5 +68,5 @@ def _git_folder(top: str) -> str:
 
 
 def _first_line(path: str) -> str | None:
-    data = read_bytes(path, most=LONGEST_GIT_PATH)
+    data = read_bytes(path, most=budget.LONGEST_GIT_PATH)
     return None if isinstance(data, Trouble) else os.fsdecode(data.partition(b"\n")[0])

@@ -7,6 +7,7 @@ import re
 import stat
 from collections.abc import Iterable
 
+from gradledger.static import budget
 from gradledger.static.source.glob_matching import (
     FOLDER,
     FOLDERS,
@@ -18,11 +19,6 @@ from gradledger.static.source.glob_matching import (
 )
 
 __all__ = ["FOLDER", "Ignores", "read_ignores"]
-
-MOST_IGNORE_BYTES = 100_000
-"""Of a .gitignore, no more is read."""
-LONGEST_PATTERN = 4_096
-"""A longer line is left out: no path is as long."""
 
 _CLASSES = {
     "alnum": r"a-zA-Z0-9", "alpha": r"a-zA-Z", "blank": r" \t", "cntrl": r"\x00-\x1f\x7f",
@@ -64,20 +60,20 @@ def read_ignores(path: str) -> Ignores | None:
         if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe has no end, nor have some devices
             return None
         with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="\n") as file:
-            return Ignores(_whole_lines(file.read(MOST_IGNORE_BYTES))) or None
+            return Ignores(_whole_lines(file.read(budget.MOST_IGNORE_BYTES))) or None
     except OSError:
         return None
 
 
 def _whole_lines(text: str) -> list[str]:
     lines = text.split("\n")
-    return lines if len(text) < MOST_IGNORE_BYTES else lines[:-1]
+    return lines if len(text) < budget.MOST_IGNORE_BYTES else lines[:-1]
 
 
 def _pattern(line: str) -> tuple[bool, Glob] | None:
     """Whether the line ignores, and what it matches, from the beginning to the end of a path."""
     line = line.removesuffix("\n").removesuffix("\r")
-    if line.startswith("#") or len(line) > LONGEST_PATTERN:
+    if line.startswith("#") or len(line) > budget.LONGEST_PATTERN:
         return None
     bare = line.rstrip(" ")
     line = f"{bare} " if bare.endswith("\\") and bare != line else bare

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from gradledger.static import budget
+
 FOLDER = "\0"
 """Stands behind the path of a folder. No name holds it, so no pattern takes it for a letter."""
 
@@ -12,7 +14,6 @@ NAME, REST, FOLDERS = r"[^/\0]*", r"[^\0]*", r"(?:.*/)?"
 MAYBE_FOLDER = f"{FOLDER}?"
 STARS = frozenset({NAME, REST, FOLDERS})
 _OPTIONAL = STARS | {MAYBE_FOLDER, ""}
-_FEW = 3
 
 
 class Glob:
@@ -34,7 +35,7 @@ class Glob:
         self._parts = tuple(parts)
         self.letters = sum(part not in _OPTIONAL for part in self._parts)
         """A path has to have as many to match."""
-        self.is_wild = sum(part in STARS for part in self._parts[1:]) > _FEW
+        self.is_wild = sum(part in STARS for part in self._parts[1:]) > budget.FEW_STARS
         """Whether `re`, which tries all ways to share a path out among stars, may take for ever."""
         self._regex: re.Pattern[str] | None = None
         self._on: dict[str, int] = {}

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from gradledger.errors import UnknownRuleError
 from gradledger.rules.selection import codes
+from gradledger.static import budget
 from gradledger.static.source.comments import Comment, comments
 
 MARK = "gradledger:"
@@ -20,12 +21,6 @@ MARK = "gradledger:"
 _WORDS = ("ignore", "ignore-file")
 _COMMENT = re.compile(r"#\s*gradledger:\s*(?P<word>[\w-]+)(?P<rest>.*)", re.DOTALL)
 _REST = re.compile(r"\s*(?:\[(?P<rules>[^\]]*)(?P<closed>\])?)?(?P<reason>.*)", re.DOTALL)
-
-
-MOST_MISTAKES = 100
-"""Mistakes in the comments of one file that are looked for; the rest is not reported."""
-_LONG = 50
-"""Letters. No misspelling of our words is as long."""
 
 
 class Ignore(NamedTuple):
@@ -111,7 +106,7 @@ class IgnoreComments:
             self.mistakes.append(Mistake(line, said))
         found: set[str] = set()
         for word in words:
-            if len(self.mistakes) == MOST_MISTAKES:
+            if len(self.mistakes) == budget.MOST_MISTAKES:
                 break
             try:
                 found |= codes(select=[word])
@@ -120,7 +115,7 @@ class IgnoreComments:
         return frozenset(found)
 
     def _misspelt(self, word: str, line: int) -> None:
-        if len(self.mistakes) == MOST_MISTAKES or len(word) > _LONG:
+        if len(self.mistakes) == budget.MOST_MISTAKES or len(word) > budget.LONGEST_MISSPELLING:
             return
         from difflib import get_close_matches  # only for mistakes: it costs some time to load
 
