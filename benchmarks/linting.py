@@ -48,9 +48,13 @@ class Linter:
         return sorted({_relative(found, folder) for found in self.read(done.stdout)})
 
 
-def run(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+def run(
+    command: Sequence[str], folder: Path, *, caches: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     """As installed: with compiled modules, whatever this shell says."""
     env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    if caches is not None:
+        env["XDG_CACHE_HOME"] = str(caches)
     done = subprocess.run(
         command, cwd=folder, env=env, capture_output=True, text=True, timeout=PATIENCE
     )

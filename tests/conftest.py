@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Iterator
+
+import pytest
 
 from tests import examples
 
@@ -15,3 +19,11 @@ os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 examples.load_profiles()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _cache_of_their_own() -> Iterator[None]:
+    """What tests check is not remembered in the cache of whoever runs them."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", folder)
+        yield

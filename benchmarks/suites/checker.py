@@ -57,8 +57,9 @@ def results(quick: bool) -> Results:
     """Of the tree, that of the installed packages."""
     said = everything()
     with tempfile.TemporaryDirectory() as folder:
-        # Not where there is a pyproject.toml above: the cache is to be here, and new.
-        work = Path(folder)
+        # Not where there is a pyproject.toml above; and the cache beside it is new.
+        work = Path(folder, "work")
+        work.mkdir()
         tables: dict[str, Table] = {
             "found": sums("Rule examples in the source, in all", said, WORDS),
             "rules": verdicts("Rule examples in the source", RULES, said),
@@ -174,7 +175,7 @@ def small_file(work: Path, rounds: int) -> Ratios:
 
 
 def _running(command: list[str], folder: Path) -> Callable[[], object]:
-    return partial(run, command, folder)
+    return partial(run, command, folder, caches=folder.resolve().parent / "cache")
 
 
 def _ruff() -> list[str]:

@@ -116,8 +116,9 @@ def by_lines(lines: Sequence[int]) -> Growth:
     }
     series: dict[str, list[float]] = {name: [] for name in commands}
     with tempfile.TemporaryDirectory() as folder:
-        for _ in grown(Path(folder, "tree"), lines):
-            work = {name: _running(command, folder) for name, command in commands.items()}
+        place = Path(folder, "work")
+        for _ in grown(place / "tree", lines):
+            work = {name: _running(command, place) for name, command in commands.items()}
             for row in measure(work, rounds=3, clock=time.perf_counter):
                 series[row.name].append(row.seconds or 0.0)
     return growth(
@@ -154,9 +155,10 @@ def grown(tree: Path, lines: Sequence[int]) -> Iterator[int]:
         yield count
 
 
-def _running(command: list[str], folder: str) -> Callable[[], object]:
-    # As installed: with compiled modules, whatever this shell says.
+def _running(command: list[str], folder: Path) -> Callable[[], object]:
+    # As installed: with compiled modules, whatever this shell says, and a cache beside the folder.
     env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    env["XDG_CACHE_HOME"] = str(folder.parent / "cache")
     return partial(
         subprocess.run, command, cwd=folder, env=env, stdout=subprocess.DEVNULL, check=True
     )

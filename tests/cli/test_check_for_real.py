@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 import gradledger
 from gradledger.cli import main
 from gradledger.rules import find, programs
+from gradledger.static.runner.cache_folder import cache_folder
 
 Captured = pytest.CaptureFixture[str]
 BAD, GOOD = (kind(find("GL101")) for kind in (programs.bad, programs.good))
@@ -183,3 +185,38 @@ def test_a_small_file_that_is_good_is_checked_with_little_loaded() -> None:
     assert status == "0"
     assert SLOW_TO_LOAD.isdisjoint(loaded)
     assert "gradledger.static.check" in loaded
+
+
+def test_a_cache_with_wrong_content_is_one_line_and_the_status_stays(capsys: Captured) -> None:
+    for number in range(20):
+        write(f"p{number:02}/t.py", list((BAD if number % 3 else GOOD).lines))
+        os.utime(f"p{number:02}/t.py", (1_000_000, 1_000_000))
+    assert main(["check", "--format", "concise"]) == 1
+    first = capsys.readouterr()
+    for file in Path(cache_folder()).glob("check-*"):
+        whole = file.read_bytes()
+        file.write_bytes(whole.replace(b"GL101", b"GL999"))
+    assert main(["check", "--format", "concise"]) == 1
+    again = capsys.readouterr()
+    assert again.out == first.out
+    assert again.err.count("\n") == 1
+    assert "check-" in again.err
+    assert "is ignored: it is damaged" in again.err
+
+
+def test_a_cache_in_the_project_changes_nothing(
+    capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(20):
+        write(f"p{number:02}/t.py", list((BAD if number % 3 else GOOD).lines))
+        os.utime(f"p{number:02}/t.py", (1_000_000, 1_000_000))
+    assert main(["check", "--format", "concise"]) == 1
+    first = capsys.readouterr()
+    # The user's own, as the project's; with nothing in it but promises.
+    shutil.move(cache_folder(), tmp_path / ".cache" / "gradledger")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
+    assert main(["check", "--format", "concise"]) == 1
+    again = capsys.readouterr()
+    assert again.out == first.out
+    assert again.err.count("\n") == 1
+    assert "it is inside the project" in again.err

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from gradledger.static import budget
 from gradledger.static import check as pipeline
-from gradledger.static.domain.scopes import MOST_WORK, TOO_MUCH
-from gradledger.static.lower.lowering import MOST_WORK_IN_A_FILE
+from gradledger.static.domain.scopes import TOO_MUCH
 from gradledger.static.lower.state import State
 from gradledger.static.solve import solver
 from tests.static.programs import ONE_NET, check
@@ -58,7 +58,7 @@ NO_END = {
         "            train(c + b + a)\n"
     ),
     "more modules are replaced than anybody reads": "".join(
-        f"model.layer{i} = nn.Linear(8, 3)\n" for i in range(pipeline.MOST_EVENTS)
+        f"model.layer{i} = nn.Linear(8, 3)\n" for i in range(budget.MOST_EVENTS)
     ),
 }
 
@@ -82,7 +82,7 @@ def test_what_has_no_end_is_told_as_unknown(program: str, walked: list[int]) -> 
     checked = check(ONE_NET + program + TRAINS)
     assert [unknown.why for unknown in checked.unknown] == [TOO_MUCH]
     assert (checked.findings, checked.followed) == ((), 0)
-    assert len(walked) <= MOST_WORK
+    assert len(walked) <= budget.MOST_WORK
 
 
 def test_so_is_what_has_no_end_together(walked: list[int]) -> None:
@@ -90,14 +90,14 @@ def test_so_is_what_has_no_end_together(walked: list[int]) -> None:
     functions = [loops_in_loops(name, trains) for name in "abcdefgh"]
     checked = check(ONE_NET + "".join(functions))
     assert [unknown.why for unknown in checked.unknown] == [TOO_MUCH] * len(functions)
-    assert len(walked) <= MOST_WORK_IN_A_FILE
+    assert len(walked) <= budget.MOST_WORK_IN_A_FILE
 
 
 def test_no_more_paths_are_followed_than_a_file_is_worth(monkeypatch: pytest.MonkeyPatch) -> None:
     functions = [TRAINS.replace("\n", "\n    ").replace("\n", f"\ndef f{i}():\n", 1) for i in "abc"]
     program = ONE_NET + "\n".join(functions)
     assert check(program).followed == len(functions)
-    monkeypatch.setattr(solver, "MOST_OUTCOMES_IN_A_FILE", 1)
+    monkeypatch.setattr(budget, "MOST_OUTCOMES_IN_A_FILE", 1)
     why = [unknown.why for unknown in check(program).unknown]
     assert why == [solver.TOO_MANY, pipeline.TOO_LATE, pipeline.TOO_LATE]
 
@@ -114,7 +114,7 @@ class Net(base("net")):
         optimizer.step()
 
 """
-        + "base('another')\n" * MOST_WORK
+        + "base('another')\n" * budget.MOST_WORK
     )
     assert {unknown.why for unknown in check(program).unknown} == {TOO_MUCH}
 

@@ -153,7 +153,7 @@ class Remembering:
 
     def shown(self) -> Places:
         files = sorted(map(str, self.folder.rglob("*.py")))
-        return shown(files, self.folder, Cache(str(self.cache)))
+        return shown(files, self.folder, Cache(str(self.folder), folder=str(self.cache)))
 
 
 def remembering(tmp_path: Path, text: str) -> Remembering:
@@ -188,7 +188,7 @@ def test_a_class_that_begins_to_train_is_seen_by_the_files_that_call_it(tmp_path
 
 
 def test_other_processes_say_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradledger.static.runner.file_work._WORK_THAT_PAYS", 0)
+    monkeypatch.setattr("gradledger.static.budget.WORK_WORTH_A_PROCESS", 0)
     program, _ = faulty(dedent(TWINS["a class steps itself, and its base says how"]))
     files = written(tmp_path, program)
     found = [

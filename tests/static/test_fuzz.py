@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from gradledger.rules import CATALOGUE
 from gradledger.rules.programs import FOLDER
+from gradledger.static import budget
 from gradledger.static.check import check_source
 from gradledger.static.project.project import Project
 from gradledger.static.result import Checked
 from gradledger.static.solve.interpreter import Interpreter
-from gradledger.static.solve.solver import MOST_OUTCOMES, MOST_VISITS
 from gradledger.static.source.files import Source
 from tests.examples import examples
 from tests.static.programs import ONE_NET, check
@@ -295,8 +295,8 @@ def test_no_program_takes_more_work_than_the_bound(text: str) -> None:
         check(text)
     for interpreter in done:
         # The last event may be met by many paths at once.
-        assert interpreter.visits <= 2 * MOST_VISITS
-        assert interpreter.outcomes <= 2 * MOST_OUTCOMES
+        assert interpreter.visits <= 2 * budget.MOST_VISITS
+        assert interpreter.outcomes <= 2 * budget.MOST_OUTCOMES
 
 
 TRAIN = """\

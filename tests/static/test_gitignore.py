@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradledger.static.source import gitignore
+from gradledger.static import budget
 from gradledger.static.source.discovery import find
 from gradledger.static.source.gitignore import FOLDER, Ignores, read_ignores
 from tests.examples import examples
@@ -141,11 +141,23 @@ def test_the_same_files_are_found_as_git_lists(
         ("**/" * 30 + "x", "a/" * 200 + "y"),
         ("a*" * 30 + "/**/" + "*b" * 30 + "c", "a" * 200 + "/" + "b" * 200),
         ("?*" * 60 + "x", "y" * 250),
+        ("*a" * 2_000 + "*b", "a" * 250),
+        ("a" * 3_000_000, "a" * 250),
+        ("?" * 300_000, "a" * 250),
+        ("a" + " " * 1_000_000, "b"),
     ],
 )
 def test_no_pattern_takes_for_ever(pattern: str, path: str) -> None:
     """Once it took longer than the universe has been there."""
     assert Ignores([pattern]).verdict(path) is None
+
+
+def test_of_a_file_without_an_end_only_the_beginning_is_read(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("first\n" + "*a*b*c\n" * 100_000 + "last\n")
+    found = read_ignores(str(tmp_path / ".gitignore"))
+    assert found is not None
+    assert found.verdict("first")
+    assert found.verdict("last") is None
 
 
 _LETTER = st.sampled_from(["a", "b", "*", "?", "/", "**/", "/**", "[ab]", "\\a"])
@@ -159,15 +171,11 @@ _LETTER = st.sampled_from(["a", "b", "*", "?", "/", "**/", "/**", "[ab]", "\\a"]
 def test_many_stars_mean_what_few_do(pattern: str, path: str, folder: bool) -> None:
     """The way to match that is never slow, and the one that is quick, agree."""
     path = path.strip("/") + (FOLDER if folder else "")
-    quick = Ignores([pattern])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gitignore, "_FEW", -1)
-        assert Ignores([pattern]).verdict(path) == _with(patch, 100, quick, path)
-
-
-def _with(patch: pytest.MonkeyPatch, few: int, ignores: Ignores, path: str) -> bool | None:
-    patch.setattr(gitignore, "_FEW", few)
-    return ignores.verdict(path)
+        patch.setattr(budget, "FEW_STARS", 100)
+        quick = Ignores([pattern]).verdict(path)
+        patch.setattr(budget, "FEW_STARS", -1)
+        assert Ignores([pattern]).verdict(path) == quick
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")

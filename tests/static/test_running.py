@@ -130,10 +130,11 @@ def test_the_collector_rests_while_files_are_checked_and_is_then_as_it_was(here:
 PARALLEL = """
 import os, signal, sys
 from gradledger.ledger import Finding, Place
+from gradledger.static import budget
 from gradledger.static.runner import file_work, one_file, runner
 from gradledger.static.result import Checked
 from gradledger.static.runner.runner import check_paths
-file_work._WORK_THAT_PAYS = file_work._LOOKS_THAT_PAY = 0
+budget.WORK_WORTH_A_PROCESS = budget.FILES_WORTH_A_PROCESS = 0
 parent = os.getpid()
 
 def check_source(source, project):

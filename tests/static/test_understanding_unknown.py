@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gradledger.static import budget
 from gradledger.static.result import Checked
 from gradledger.static.solve import solver
 from tests.static.programs import ONE_NET, check, each, shown
@@ -212,7 +213,7 @@ for x, y in loader:
 """
     whole = check(program)
     assert (whole.followed, whole.unknown) == (1, ())
-    monkeypatch.setattr(solver, "MOST_OUTCOMES", 12)
+    monkeypatch.setattr(budget, "MOST_OUTCOMES", 12)
     part = check(program)
     assert part.followed == 0
     assert [unknown.why for unknown in part.unknown] == [solver.IN_PART]

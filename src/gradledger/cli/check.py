@@ -134,7 +134,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     add("--config", metavar="FILE", help="instead of the nearest pyproject.toml with our table")
     add("--stdin-filename", metavar="NAME", help="what standard input is called")
     add("--jobs", metavar="N", type=int, help="processes at most; by default one per processor")
-    add("--no-cache", action="store_true", help="neither read nor write .gradledger_cache")
+    add("--no-cache", action="store_true", help="neither read nor write the cache")
 
 
 def run(args: Arguments) -> int:

@@ -47,6 +47,8 @@ class Gathered:
         self.unknown: dict[Unknown, None] = {}
         self.troubles: list[Trouble] = []
         self.followed = 0
+        self.remarks: list[str] = []
+        """About the work itself, a line each."""
 
     def take(self, path: str, result: Result) -> None:
         """One more file."""
@@ -74,7 +76,7 @@ def check(settings: Settings, *, stdin: bytes | None = None) -> Outcome:
         named = {settings.stdin}
     else:
         named = {path for path in settings.paths if not os.path.isdir(path)}
-        for path, result in _results(settings, named):
+        for path, result in _results(settings, named, gathered):
             gathered.take(path, result)
     outcome = Outcome(
         Inspection(
@@ -84,7 +86,7 @@ def check(settings: Settings, *, stdin: bytes | None = None) -> Outcome:
             files=len(gathered.files),
             followed=gathered.followed,
         ),
-        remarks=tuple(_troubles(gathered)),
+        remarks=(*gathered.remarks, *_troubles(gathered)),
         incomplete=bool(gathered.troubles) and _are_among(named, gathered.troubles),
         files=tuple(gathered.files),
         stdin=stdin,
@@ -97,30 +99,36 @@ def check(settings: Settings, *, stdin: bytes | None = None) -> Outcome:
     return replace(outcome, inspection=replace(outcome.inspection, seconds=seconds))
 
 
-def _results(settings: Settings, named: set[str]) -> Iterator[tuple[str, Result]]:
+def _results(
+    settings: Settings, named: set[str], gathered: Gathered
+) -> Iterator[tuple[str, Result]]:
     from gradledger.cli.progress import Progress
     from gradledger.static.source.discovery import find
 
     configured = settings.configured
     files = find(settings.paths, exclude=configured.exclude, base=configured.folder)
+    cache = _cache(settings, len(files))
     with Progress("Checking") as progress:
         yield from check_paths(
             files,
             roots=roots(settings.paths),
             jobs=settings.jobs,
-            cache=_cache(settings, len(files)),
+            cache=cache,
             named=named,
             progress=progress,
         )
+    if cache is not None and cache.remark:
+        gathered.remarks.append(cache.remark)
 
 
 def _cache(settings: Settings, files: int) -> Cache | None:
     # One file is checked sooner than a cache is read.
     if not settings.cache or files < 2:
         return None
-    from gradledger.static.runner.cache import Cache, folder_for
+    from gradledger.static.runner.cache import Cache
+    from gradledger.static.runner.cache_folder import project_of
 
-    return Cache(folder_for(settings.paths[0]))
+    return Cache(project_of(settings.paths[0]))
 
 
 def _reading_order(unknown: Unknown) -> tuple[str, int, str]:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 NAME = "pyproject.toml"
 TABLE = "[tool.gradledger]"
+MOST_BYTES = 500_000
+"""A larger pyproject.toml is not read."""
+_LONG_KEY = rb"(?:[\w\"'-]{1,100}[ \t]*\.[ \t]*){200}"
 FAIL_ON: tuple[Level, ...] = ("error", "warning", "info")
 
 
@@ -87,15 +90,28 @@ def _table(path: str, data: bytes) -> Mapping[str, Any] | None:
     # A look at the bytes first: the parser takes longer to load than most files to check.
     if b"gradledger" not in data:
         return None
+    if len(data) > MOST_BYTES:
+        raise ConfigurationError(f"{path} can't be read: it has more than {MOST_BYTES:,} bytes.")
     try:
-        said = _parser(path).loads(data.decode("utf-8"))
+        said = None if _has_long_key(data) else _parser(path).loads(data.decode("utf-8"))
     except ValueError as error:
         raise ConfigurationError(f"{path} is no TOML: {error}.") from None
+    except RecursionError:
+        said = None
+    if said is None:
+        raise ConfigurationError(f"{path} can't be read: it is nested too deeply.")
     tool = said.get("tool", {})
     table = tool.get("gradledger") if isinstance(tool, dict) else None
     if table is not None and not isinstance(table, dict):
         raise ConfigurationError(f"{path}: gradledger must be a table, {TABLE}.")
     return table
+
+
+def _has_long_key(data: bytes) -> bool:
+    """Whether there is a key of 200 parts: tomllib takes time with the square of their number."""
+    import re
+
+    return data.count(b".") >= 200 and re.search(_LONG_KEY, data) is not None
 
 
 def _parser(path: str) -> Any:

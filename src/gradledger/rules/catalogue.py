@@ -98,6 +98,9 @@ def __getattr__(name: str) -> object:
     return made
 
 
+_LONG = 100
+"""Letters. No rule's name is as long."""
+
 _loaded: dict[str, Rule] = {}
 
 
@@ -159,6 +162,8 @@ def find(wanted: str) -> Rule:
             starts.append(code)
     if len(starts) == 1:
         return coded(starts[0])
+    if len(wanted) > _LONG:  # no misspelling, and nothing to repeat in a message
+        wanted, asked = f"{wanted[:_LONG]}…", ""
     raise UnknownRuleError(f"no rule is called {wanted!r}. {_nearest(asked, starts)}")
 
 

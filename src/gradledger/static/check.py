@@ -8,6 +8,7 @@ from itertools import islice
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.values import Value
 from gradledger.rules.catalogue import judge_source, stops
+from gradledger.static import budget
 from gradledger.static.bind.binding import Binding
 from gradledger.static.bind.events import TooManyOwners
 from gradledger.static.domain.scopes import TOO_MUCH, TooMuchCode
@@ -40,9 +41,6 @@ if TYPE_CHECKING:
 TOO_DEEP = "it is nested too deeply"
 TOO_LATE = "the rest of its file took all the time that there was"
 TOO_MANY_OPTIMIZERS = "it has too many optimizers whose parameters are not known"
-
-MOST_EVENTS = 600
-"""A root with more of them is unknown."""
 
 
 def has_gradients(source: Source) -> bool:
@@ -158,7 +156,7 @@ def _bind(root: Root, solver: Solver) -> tuple[_Bound | None, str | None]:
         return None, _first_unknown(root)
     if solver.is_spent:
         return None, TOO_LATE
-    if any(islice(events_in(root.program), MOST_EVENTS, None)):
+    if any(islice(events_in(root.program), budget.MOST_EVENTS, None)):
         return None, TOO_MUCH
     binding = Binding(
         root.program,

@@ -31,6 +31,7 @@ from gradledger.ledger.events import (
 )
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
+from gradledger.static import budget
 from gradledger.static.bind.ownership import Ownership
 from gradledger.static.domain.values import Places
 from gradledger.static.ir.blocks import events_in, sequence
@@ -57,9 +58,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
-
-MOST_GUESSES = 3
-"""So many cells may or may not be reached by one backward; more is unknown."""
 
 
 class TooManyOwners(Exception):
@@ -94,7 +92,7 @@ class Settling:
         if event.half_frozen:
             doubtful = sure & self._own.frozen(event.half_frozen)
             sure, maybe = sure - doubtful, maybe | doubtful
-        if len(maybe) > MOST_GUESSES:
+        if len(maybe) > budget.MOST_GUESSES:
             raise TooManyOwners
         return self._guessed(event, sure, sorted(maybe), sure)
 

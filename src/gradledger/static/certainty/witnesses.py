@@ -8,6 +8,7 @@ from gradledger.ledger import Judge
 from gradledger.ledger.findings import GOES_ROUND, ONLY_WITH, Finding
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
+from gradledger.static import budget
 from gradledger.static.certainty.assumptions import Assumptions
 from gradledger.static.certainty.condition_words import Defaults
 from gradledger.static.certainty.witness_steps import steps_of
@@ -16,19 +17,9 @@ from gradledger.static.ir.effects import HandsOver
 from gradledger.static.ir.program import Branch, Forget, Loop, Program
 from gradledger.static.lower.root import Root
 from gradledger.static.project.module import Module
-from gradledger.static.solve.small_steps import Decision
 from gradledger.static.solve.breaches import Fault
+from gradledger.static.solve.small_steps import Decision
 from gradledger.static.solve.witness import Search, Trail
-
-MOST_STEPS = 3_000
-"""So far is looked for the witnesses of all findings of one program."""
-MOST_STEPS_FOR_NEED = 1_500
-"""And so far for what these could not do without, in all and for one assumption."""
-MOST_STEPS_FOR_ONE = 400
-MOST_STEPS_IN_A_FILE = 15_000
-"""And so far for all of a file."""
-
-LONGEST_CODE = 60
 
 
 class Witnesses:
@@ -37,7 +28,7 @@ class Witnesses:
     def __init__(self, judge: Judge, stops: Callable[[str], bool]) -> None:
         self._judge = judge
         self._stops = stops
-        self._left = MOST_STEPS_IN_A_FILE
+        self._left = budget.MOST_WITNESS_STEPS_IN_A_FILE
 
     def of(
         self,
@@ -50,10 +41,10 @@ class Witnesses:
         assumptions = _assumptions(root, given, program)
         search = Search(program, self._judge, stops=self._stops)
         found = list(findings)
-        search.budget = budget = min(MOST_STEPS, self._left)
+        search.budget = most = min(budget.MOST_WITNESS_STEPS, self._left)
         trails = [search.cheapest((f.rule, f.at), assumptions.price) for f in found]
-        self._left -= budget - search.budget
-        search.budget = budget = min(MOST_STEPS_FOR_NEED, self._left)
+        self._left -= most - search.budget
+        search.budget = most = min(budget.MOST_STEPS_FOR_NEED, self._left)
         for finding, trail in zip(found, trails, strict=True):
             if trail is None:
                 yield finding
@@ -61,7 +52,7 @@ class Witnesses:
             steps = steps_of(trail, finding, given)
             told = tuple(_assumed(trail, (finding.rule, finding.at), program, search, assumptions))
             yield replace(finding, witness=steps, assumptions=told)
-        self._left -= budget - search.budget
+        self._left -= most - search.budget
 
 
 def _assumptions(root: Root, given: frozenset[Place], program: Program) -> Assumptions:
@@ -95,7 +86,7 @@ def _assumed(
         other = None
         if not only:
             without = _without(decision, assumptions)
-            other = search.cheapest(fault, without, most=MOST_STEPS_FOR_ONE)
+            other = search.cheapest(fault, without, most=budget.MOST_STEPS_FOR_ONE_NEED)
             only = search.exhausted
         if other is not None and _takes_no_more(other, trail, decision, assumptions):
             continue  # with it or without it
@@ -143,8 +134,8 @@ def _quoting(module: Module | None) -> Callable[[Place], str]:
         if module is None or place.path != module.path or place.line > len(module.lines):
             return f"the code at {place}"
         line = module.lines[place.line - 1].strip().partition("  #")[0].rstrip(" :")
-        if len(line) > LONGEST_CODE:
-            line = f"{line[: LONGEST_CODE - 1].rstrip()}…"
+        if len(line) > budget.LONGEST_QUOTE:
+            line = f"{line[: budget.LONGEST_QUOTE - 1].rstrip()}…"
         return f"`{line}`"
 
     return code

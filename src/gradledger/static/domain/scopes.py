@@ -6,23 +6,11 @@ from collections import Counter
 
 from gradledger.errors import GradledgerError
 from gradledger.ledger.places import Place
+from gradledger.static import budget
 from gradledger.static.domain.values import ClassDef, FunctionDef, Known
 from gradledger.static.project.module import Module
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
-
-MOST_STATEMENTS = 2_500
-"""So many are walked for one root: what takes more is unknown."""
-
-MOST_WORK = 6_000
-"""So many steps are taken for one root, also where they come to nothing and statements are given
-back for it: functions that call each other in loops would have no end."""
-
-LETTERS_IN_A_STEP = 400
-"""Of tables that stand in the source: to read so much takes as long. Other code has statements."""
-
-DEEPEST = 14
-"""So many calls inside of one another are followed."""
 
 TOO_MUCH = "there is too much code behind it to follow"
 
@@ -37,10 +25,10 @@ class Effort:
     def __init__(self) -> None:
         self.statements = 0
         """Without those of loops in which nothing happens."""
-        self.most_statements = MOST_STATEMENTS
+        self.most_statements = budget.MOST_STATEMENTS
         self.work = 0
         """All of it, and never less than before."""
-        self.most_work = MOST_WORK
+        self.most_work = budget.MOST_WORK
 
     def count_statement(self) -> None:
         """Raises TooMuchCode where there is no end to it."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gradledger.ledger.findings import Finding
+from gradledger.static import budget
 from gradledger.static.fix.books import Books, key_of
 from gradledger.static.fix.contents import Content
 from gradledger.static.fix.cures import CURES
@@ -18,9 +19,6 @@ from gradledger.static.fix.script import Script
 from gradledger.static.source.cell_places import file_and_cell
 from gradledger.static.source.files import Trouble, read_bytes
 from gradledger.static.source.relevance import relevant
-
-_LONGEST_CHAIN = 3
-"""A clip that moves before the step may need an `unscale_`, which is an edit of its own."""
 
 Wanted = tuple[tuple[Finding, int], ...]
 """The findings that are to be cured, each with the line of the text that it has come to."""
@@ -114,7 +112,7 @@ class _Fixer:
         wanted = {(finding.rule, line) for finding, line in state.wanted}
         for seen, finding in state.found():
             if finding.certainty == "certain" and (finding.rule, finding.at.line) in wanted:
-                better = self._cured(state, seen, base=state.books, chain=_LONGEST_CHAIN)
+                better = self._cured(state, seen, base=state.books, chain=budget.LONGEST_FIX_CHAIN)
                 if better is not None:
                     return better
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from gradledger.ledger.values import replace
+from gradledger.static import budget
 from gradledger.static.domain.scopes import DATA, Callee
 from gradledger.static.domain.values import ClassDef, FunctionDef, Imported, Known, Thing
 from gradledger.static.lower.expressions import Expressions
@@ -24,9 +25,6 @@ from gradledger.static.source.vocabulary import (
     SPENDS,
     TOUCHES,
 )
-
-SMALL = 16
-"""Lines of a function that is worth a look for no other reason."""
 
 _REPLICATES = Pattern("|".join(sorted(REPLICATING)), words=tuple(sorted(REPLICATING)))
 
@@ -300,7 +298,7 @@ def _sums_up(function: FunctionDef) -> bool:
 
 def _touches(function: FunctionDef) -> bool:
     node, module = function.node, function.module
-    small = length_of(node) < SMALL
+    small = length_of(node) < budget.SMALL_FUNCTION
     return module.says(TOUCHES, node) or (small and module.says(DETACHES, node))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradledger.ledger.events import Release
 from gradledger.ledger.values import replace
+from gradledger.static import budget
 from gradledger.static.domain.join import join
 from gradledger.static.domain.values import (
     EVERY_KEY,
@@ -37,8 +38,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
-
-MOST_ITEMS = 24
 
 
 Comprehension = ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp
@@ -129,7 +128,7 @@ class Expressions(Arithmetic):
                 values += inner.values if isinstance(inner, Items) else (inner,)
             else:
                 values.append(self.used(element))
-        if len(values) > MOST_ITEMS:
+        if len(values) > budget.MOST_ITEMS:
             return self.computed(*values, sure=False)
         kind = type(node).__name__.lower() if values else ""  # what is empty may be filled
         return Items(tuple(values), kind=kind)
@@ -137,7 +136,7 @@ class Expressions(Arithmetic):
     def mapping(self, node: ast.Dict) -> Known:
         """A dict."""
         values = tuple(self.used(value) for value in node.values)
-        if len(values) > MOST_ITEMS:
+        if len(values) > budget.MOST_ITEMS:
             return self.computed(*values, sure=False)
         names = tuple(key.value if isinstance(key, ast.Constant) else None for key in node.keys)
         return Items(values, names)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from gradledger.ledger.events import Keep
 from gradledger.ledger.values import replace
+from gradledger.static import budget
 from gradledger.static.domain.join import join
-from gradledger.static.domain.scopes import DEEPEST, Scope
+from gradledger.static.domain.scopes import Scope
 from gradledger.static.domain.values import (
     NO_PLACES,
     NONE,
@@ -33,7 +34,7 @@ from gradledger.static.ir.effects import (
 from gradledger.static.ir.keys import within
 from gradledger.static.ir.program import Call, Program
 from gradledger.static.lower.arguments import Arguments
-from gradledger.static.lower.call_graph import SMALL, has_no_graph, is_decorated, length_of
+from gradledger.static.lower.call_graph import has_no_graph, is_decorated, length_of
 from gradledger.static.lower.unfollowed_calls import PassingOver
 from gradledger.static.project.module import ATTRIBUTES
 from gradledger.static.source import syntax as ast
@@ -82,7 +83,7 @@ class Inlining(PassingOver):
                 return replace(made, plain=False, replicated=True)
             return made
         self.inlined.add(id(function.node))
-        if id(function.node) in self.stack or len(self.stack) >= DEEPEST:
+        if id(function.node) in self.stack or len(self.stack) >= budget.DEEPEST_CALL:
             if function.module.says(DOES, function.node):
                 self.emit(HandsOver(self.at(node)))
                 self.note_unknown(node, "functions call each other without end")
@@ -132,7 +133,7 @@ class Inlining(PassingOver):
     def _fills_in(self, function: FunctionDef) -> bool:
         """Does it give its object what that had not yet, or set it back to where it began?"""
         owner = function.bound.key if isinstance(function.bound, Thing) else ""
-        if not owner or length_of(function.node) >= SMALL:
+        if not owner or length_of(function.node) >= budget.SMALL_FUNCTION:
             return False
         text = function.module.text(function.node)
         if any(self.store.get(f"{owner}.{name}") == NONE for name in ATTRIBUTES.findall(text)):
@@ -243,7 +244,10 @@ class Inlining(PassingOver):
         init = self.method(cls, "__init__")
         if init is not None:
             # What a plain object keeps of what it is given is the same thing by another name.
-            plain = OF_NOTHING.issuperset(self.bases_outside(cls)) and length_of(init.node) < SMALL
+            plain = (
+                OF_NOTHING.issuperset(self.bases_outside(cls))
+                and length_of(init.node) < budget.SMALL_FUNCTION
+            )
             self.call_function(replace(init, bound=thing), arguments, node, always=plain)
         return thing
 

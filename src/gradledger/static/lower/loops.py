@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gradledger.ledger.values import replace
-from gradledger.static.domain.scopes import LETTERS_IN_A_STEP, LoopState
+from gradledger.static import budget
+from gradledger.static.domain.scopes import LoopState
 from gradledger.static.domain.values import (
     PLAIN,
     UNKNOWN,
@@ -33,9 +34,6 @@ from gradledger.static.source.vocabulary import CUTS_IN_PLACE, DEPOSITS, STEPS
 
 PIECES = frozenset(["chunk", "split", "tensor_split"])
 """Who cuts a batch into pieces has two or more."""
-
-MOST_TURNS = 4
-"""So many rounds that do not do the same are followed one by one."""
 
 STEPS_OF_ITEMS = Pattern(r"\]\.(?:step|zero_grad)\(")
 
@@ -100,7 +98,7 @@ class Loops(ManyOptimizers):
 
     def _turns(self, node: ast.For | ast.AsyncFor, rounds: int | None) -> Items | None:
         """The few turns in each round of the loop around, where they go different ways."""
-        if rounds is None or not 1 < rounds <= MOST_TURNS or not self.loops or node.orelse:
+        if rounds is None or not 1 < rounds <= budget.MOST_TURNS or not self.loops or node.orelse:
             return None
         if not is_range(node.iter) or not asks_for_its_turn(node) or draws_data(node):
             return None
@@ -151,7 +149,7 @@ class Loops(ManyOptimizers):
         def rest(values: tuple[Known, ...]) -> None:
             letters = self.scope.module.size(node)
             for value in values:
-                self.count_work(letters // LETTERS_IN_A_STEP)
+                self.count_work(letters // budget.LETTERS_IN_A_STEP)
                 self.assign(node.target, value)
                 block = self.block(lambda: self.run(node.body))
                 self.out.append(Call(block, "continue") if _leaves_loop(block) else block)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from gradledger.ledger.values import replace
-from gradledger.static.domain.scopes import MOST_STATEMENTS, MOST_WORK, Knowledge, TooMuchCode
+from gradledger.static import budget
+from gradledger.static.domain.scopes import Knowledge, TooMuchCode
 from gradledger.static.domain.values import ClassDef, FunctionDef, Optimizer, Thing
 from gradledger.static.ir.blocks import holds
 from gradledger.static.ir.effects import Deposits, Spends
@@ -21,12 +22,6 @@ from gradledger.static.source.vocabulary import DEPOSITS, STEPS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-MOST_IN_A_FILE = 9_000
-"""Statements that are walked for all the roots of a file together."""
-
-MOST_WORK_IN_A_FILE = 10_000
-"""Steps that are taken for all of them, also where they come to nothing."""
 
 
 class Walk(Frameworks):
@@ -57,8 +52,8 @@ class Following:
         self._project = project
         self.module = module
         self._known = Knowledge()
-        self._left = MOST_IN_A_FILE
-        self._work_left = MOST_WORK_IN_A_FILE
+        self._left = budget.MOST_STATEMENTS_IN_A_FILE
+        self._work_left = budget.MOST_WORK_IN_A_FILE
         self.done: set[int] = set()
         """Functions that were come through, by identity."""
         self.trained: set[int] = set()
@@ -170,8 +165,8 @@ class Following:
         except TooMuchCode as error:
             why = str(error)
             # Behind its other roots there is likely the same: one more try, half as far.
-            self._left = min(self._left, walk.statements + MOST_STATEMENTS // 2)
-            self._work_left = min(self._work_left, walk.work + MOST_WORK // 2)
+            self._left = min(self._left, walk.statements + budget.MOST_STATEMENTS // 2)
+            self._work_left = min(self._work_left, walk.work + budget.MOST_WORK // 2)
         except RecursionError:
             why = "it is nested too deeply"
         self.done |= walk.inlined

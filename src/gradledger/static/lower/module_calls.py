@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from gradledger.ledger.events import UNKNOWN_WEIGHT
 from gradledger.ledger.values import replace
+from gradledger.static import budget
 from gradledger.static.domain.values import (
     NO_PLACES,
     PLAIN,
@@ -28,7 +29,6 @@ from gradledger.static.lower.arithmetic import passes_of
 from gradledger.static.lower.attributes import APPLIED, LABELLED
 from gradledger.static.lower.call_graph import callee_of, length_of
 from gradledger.static.lower.gradient_calls import GradientCalls
-from gradledger.static.lower.return_values import LONG
 from gradledger.static.models import facts, graphless
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
@@ -184,7 +184,7 @@ class NetCalls(GradientCalls):
         """What a module without parameters makes of what a net gave: a loss, or how good it is."""
         if forward is None or thing.cls is None or is_layer(thing.cls):
             return None
-        if length_of(forward.node) >= LONG:
+        if length_of(forward.node) >= budget.LONG_FUNCTION:
             return None
         value = self._returned(replace(forward, bound=thing), arguments, node)
         if is_plain(value) and all(map(is_plain, arguments.values())):

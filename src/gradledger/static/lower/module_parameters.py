@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from gradledger.static import budget
 from gradledger.static.domain.values import FunctionDef
 from gradledger.static.lower.spelling import is_static
 from gradledger.static.project.name_uses import OF_MODELS
 from gradledger.static.source import syntax as ast
-
-_FARTHEST = 3
-"""So many functions may hand a net on, before one of them asks."""
 
 Called = Callable[[ast.Call, FunctionDef], FunctionDef | None]
 """Gives the project's own function that a call in another one means."""
@@ -32,7 +30,7 @@ def handed(function: FunctionDef, call: ast.Call) -> Iterator[tuple[str, ast.exp
 
 
 def asked_for_parameters(
-    function: FunctionDef, called: Called, left: int = _FARTHEST
+    function: FunctionDef, called: Called, left: int = budget.MOST_HANDED_ON
 ) -> frozenset[str]:
     """The names that a function asks for parameters, or hands on to one that does."""
     found: set[str] = set()

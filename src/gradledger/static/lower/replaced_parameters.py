@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gradledger.ledger.places import Place
+from gradledger.static import budget
 from gradledger.static.domain.values import ClassDef, External, FunctionDef, Optimizer, Thing
 from gradledger.static.ir.effects import Replaces
 from gradledger.static.ir.keys import NO_KEYS, Keys, within
@@ -29,9 +30,6 @@ HANDS_OVER = Pattern(r"param_group|requires_grad", words=("param_group", "requir
 
 SETS_PARTS = Pattern(r"self(?:\.\w+)+[ \t]*=(?!=)[^\r\n]*\(", words=("self.",))
 """Words of methods that give attributes of an object, or of its parts, what they call."""
-
-DEEPEST = 3
-"""So many functions and classes are looked into, one inside of the other."""
 
 
 def exchange_parts(walk: PassingOver, method: FunctionDef, owner: Thing, call: ast.AST) -> None:
@@ -200,7 +198,7 @@ def _makes_a_net(walk: PassingOver, value: ast.expr, module: Module) -> bool:
 def makes_parameters(walk: PassingOver, value: ast.expr, module: Module, depth: int = 0) -> bool:
     """Does it surely make a module or a tensor that is trained, out of nothing that was there?"""
     value = _unmoved(value)
-    if not isinstance(value, ast.Call) or depth > DEEPEST:
+    if not isinstance(value, ast.Call) or depth > budget.DEEPEST_CONSTRUCTION:
         return False
     made_by = walk.quietly(lambda: walk.in_module(module, value.func))
     match made_by:

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gradledger.ledger.values import replace
-from gradledger.static.domain.scopes import DEEPEST
+from gradledger.static import budget
 from gradledger.static.domain.values import ClassDef, FunctionDef, Items, Known, Thing
 from gradledger.static.ir.keys import within
 from gradledger.static.lower.call_graph import Callees, length_of
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
 from gradledger.static.source.vocabulary import NO_GRADIENTS
-
-LONG = 60
-"""Lines of a function that is too long for that."""
 
 WEIGHS = Pattern(
     r"_loss\(|Loss\(|loss_fn|criterion|cross_entropy|\.mean\(\)|torch\.mean\(",
@@ -40,7 +37,7 @@ class Looking(Callees):
 
     def is_worth_a_look(self, function: FunctionDef) -> bool:
         """Does somebody call it a loss, or is it one more way to call a net; and is it short?"""
-        if length_of(function.node) >= LONG:
+        if length_of(function.node) >= budget.LONG_FUNCTION:
             return False
         if "loss" in getattr(function.node, "name", "").lower():
             return True
@@ -78,7 +75,7 @@ class Looking(Callees):
 
     def weighs(self, function: FunctionDef) -> bool:
         """Does it compute a loss, by its words; and is it short? What it gives has a weight."""
-        short = length_of(function.node) < LONG
+        short = length_of(function.node) < budget.LONG_FUNCTION
         return short and bool(self.loops) and function.module.says(WEIGHS, function.node)
 
     def weighed(self, function: FunctionDef, made: Thing, follow: Callable[[], Known]) -> Known:
@@ -97,7 +94,8 @@ class Looking(Callees):
 
     def handed_on(self, function: FunctionDef, made: Known, follow: Callable[[], Known]) -> Known:
         """What was made of a state, with the graph that the function is seen to give it."""
-        if not isinstance(made, Thing) or made.sure or length_of(function.node) >= LONG:
+        long = length_of(function.node) >= budget.LONG_FUNCTION
+        if not isinstance(made, Thing) or made.sure or long:
             return made
         if made.plain or function.module.says(NO_GRADIENTS, function.node):
             return made
@@ -117,7 +115,7 @@ class Looking(Callees):
         as_seen: Callable[[Known], Known],
     ) -> Known:
         """What comes of a function, or each of the things that do; nothing else changes by it."""
-        if len(self.stack) >= DEEPEST or self.is_generator(function):
+        if len(self.stack) >= budget.DEEPEST_CALL or self.is_generator(function):
             return made
         if 2 * max(self.statements, self.work // 2) > self.most_statements:
             return made  # there is enough to do

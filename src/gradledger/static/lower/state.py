@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from gradledger.ledger.events import Event
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
+from gradledger.static import budget
 from gradledger.static.domain.join import joined
-from gradledger.static.domain.scopes import LETTERS_IN_A_STEP, Effort, LoopState, Scope
+from gradledger.static.domain.scopes import Effort, LoopState, Scope
 from gradledger.static.domain.values import Known, Optimizer, Scaler, Thing, kept_in
 from gradledger.static.ir.blocks import sequence
 from gradledger.static.ir.keys import NO_KEYS, Keys
@@ -23,9 +24,6 @@ from gradledger.static.source import syntax as ast
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-NAMES_IN_A_STEP = 256
-"""To compare so many names takes about as long as to walk through a statement."""
 
 Store = dict[str, Known]
 
@@ -162,7 +160,7 @@ class State(Effort):
         self, name: str, module: Module, *, parent: str | None, via: Place | None, node: ast.AST
     ) -> Scope:
         """A scope for a call."""
-        self.count_work(1 + module.size(node) // LETTERS_IN_A_STEP)
+        self.count_work(1 + module.size(node) // budget.LETTERS_IN_A_STEP)
         self._scope_count += 1
         id = f"{name}#{self._scope_count}:"
         loops = len(self.loops)
@@ -239,7 +237,7 @@ class State(Effort):
 
     def count_comparison(self) -> None:
         """Counts that all names are compared, or copied."""
-        self.count_work(len(self.store) // NAMES_IN_A_STEP)
+        self.count_work(len(self.store) // budget.NAMES_IN_A_STEP)
 
     # Joining
 

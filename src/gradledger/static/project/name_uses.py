@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradledger.static import budget
 from gradledger.static.source.patterns import Pattern, first_word, last_word
 
 TYPE_CHECKING = False
@@ -17,8 +18,6 @@ _METHODS = (
 OF_MODELS = frozenset({"parameters", "named_parameters", "zero_grad"})
 """Methods of nets, and of nothing that is data."""
 
-_FAR = 200
-"""Letters in which there is a name, and an index behind it."""
 _INDICES = Pattern(r"\[.*?\]")
 _BACKWARD = Pattern(r"\b(\w+)(?:\[[^][]*\])?\s*\.backward\(|(?:scale|backward)\(\s*(\w+)\s*\)")
 _STEPPED_BY_SCALER = Pattern(r"scaler\.(?:step|unscale_)\(\s*(?:\w+\.)*(\w+)")
@@ -54,7 +53,9 @@ class Uses:
                 code[:1].isspace() and code.lstrip().startswith(_METHODS)
             ):
                 method = first_word(code.lstrip())
-                if method in _METHODS and (owner := _owner(text[max(0, dot - _FAR) : dot])):
+                if method in _METHODS and (
+                    owner := _owner(text[max(0, dot - budget.FARTHEST_OWNER) : dot])
+                ):
                     self._methods.setdefault(owner, set()).add(method)
             dot += len(code) + 1
         self._stepped = set(_STEPPED_BY_SCALER.findall(text)) if "scaler." in text else set()

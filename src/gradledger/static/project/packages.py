@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from gradledger.static import budget
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,9 +81,6 @@ OUTSIDE = frozenset(
 )
 """Names of packages that are no file of a project: looking for one costs time."""
 
-_HIGHEST = 8
-"""So many folders are tried, from that of a file upwards."""
-
 
 def starts(folder: str, level: int, roots: tuple[str, ...]) -> Iterator[str]:
     """The folders in which an import in this one may begin, the nearest first."""
@@ -90,7 +89,7 @@ def starts(folder: str, level: int, roots: tuple[str, ...]) -> Iterator[str]:
             folder = os.path.dirname(folder)
         yield folder
         return
-    for _ in range(_HIGHEST):
+    for _ in range(budget.MOST_FOLDERS_UP):
         yield folder
         top = folder in roots or os.path.exists(os.path.join(folder, ".git"))
         parent = os.path.dirname(folder)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from gradledger.static import budget
 from gradledger.static.project.module import Import, Module
 from gradledger.static.project.packages import starts
 from gradledger.static.source import files
 from gradledger.static.source.files import Source, Trouble
-
-MOST_READ = 24
-"""So many other files are read for one: behind large libraries there is no end."""
 
 MATTERS = (
     b"backward(",
@@ -59,7 +57,7 @@ class Project:
         self._beside: dict[str, Module | None] = {}
         """Files that were read for what they set."""
         self._asked: set[str] = set()
-        self._left = MOST_READ
+        self._left = budget.MOST_READ
         self._imported: dict[tuple[str, str, int], Module | None] = {}
         """For the file that is checked: by folder, what an import means there."""
 
@@ -82,7 +80,7 @@ class Project:
 
     def begin(self) -> None:
         """Another file is checked: it may read so many others, and no more."""
-        self._left = MOST_READ
+        self._left = budget.MOST_READ
         # Not kept for longer: each file has its own number of others that it may read, and its
         # own list of those that it asked for.
         self._imported.clear()

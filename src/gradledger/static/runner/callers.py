@@ -10,20 +10,15 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 
+from gradledger.static import budget
 from gradledger.static.project.packages import OUTSIDE, starts
 from gradledger.static.source.files import Trouble, read_bytes
 from gradledger.static.source.imports import Imported, first_imported, imported
 from gradledger.static.source.mentions import defining
 
-_FARTHEST = 3
-"""So many files may stand between a loop and the step that it comes to."""
-
 _USES = (b"%s(", b"%s.", b"(%s)", b"(%s,", b", %s)")
 """To call it, to make one, or to have it as a base: who only says what is given to him is given it
 by others."""
-
-_MANY = 8
-"""Words that take longer to look for than it takes to read the imports."""
 
 Training = Mapping[str, tuple[str, ...]]
 """By file, the names in it that train."""
@@ -125,7 +120,7 @@ class Steps:
             # A folder need not be a package for its files to import each other with dots.
             top = (folder, *self._folders.packages_of(folder))[-1]
             ends = self._ends.get(top, set())
-            words |= ends if len(ends) < _MANY else {"from ."}
+            words |= ends if len(ends) < budget.MOST_WORDS_IN_A_LOOK else {"from ."}
             known = self._words[folder] = tuple(words)
         return known
 
@@ -179,7 +174,7 @@ class Callers:
         self.carrying: set[str] = set()
         """By their full paths, those that hand on what trains, under names of their own."""
         new, folders = dict(training), Folders(roots)
-        for _ in range(_FARTHEST):
+        for _ in range(budget.MOST_FILES_BETWEEN):
             if new:
                 new = dict(self._handed_on(importing(Steps(new, folders))))
 

@@ -6,9 +6,10 @@ import contextlib
 import gc
 
 from gradledger.ledger.values import Value
+from gradledger.static import budget
 from gradledger.static.result import IRRELEVANT, Checked, Result
 from gradledger.static.source.files import Trouble, read_bytes
-from gradledger.static.source.imports import STAND_IN, import_lines
+from gradledger.static.source.imports import import_lines
 from gradledger.static.source.relevance import effort, relevant
 
 TYPE_CHECKING = False
@@ -19,12 +20,6 @@ if TYPE_CHECKING:
     from gradledger.static.project.project import Project
     from gradledger.static.runner.callers import Training
 
-_LOOKS_THAT_PAY = 500
-"""Looking at fewer files takes no longer than starting a process."""
-_WORK_THAT_PAYS = 50_000
-"""Checking less takes no longer than starting a process."""
-_MOST_TO_REMEMBER = 8_000_000
-"""Bytes of source. Their trees are some thirty times as large."""
 _CALLING = 20_000
 """About how much work a file is that calls what trains in another, in bytes."""
 
@@ -70,7 +65,7 @@ class FileWork:
         """
         left: dict[int, int] = {}
         """The work that each is."""
-        pays = len(items) >= _LOOKS_THAT_PAY
+        pays = len(items) >= budget.FILES_WORTH_A_PROCESS
         for index, seen in self._each(items, self._look, jobs=jobs if pays else 1):
             if isinstance(seen, Done):
                 yield index, seen
@@ -90,7 +85,7 @@ class FileWork:
         from gradledger.static.runner.callers import Callers, Steps, folder_of
 
         left = [index for index in range(len(self.files)) if index not in self._imports]
-        pays = len(left) >= _LOOKS_THAT_PAY
+        pays = len(left) >= budget.FILES_WORTH_A_PROCESS
         for index, lines in self._each(left, self._import_lines, jobs=jobs if pays else 1):
             self._imports[index] = lines if isinstance(lines, str) else ""
 
@@ -112,7 +107,7 @@ class FileWork:
         return {index for index, path in enumerate(self.files) if path in callers.paths}
 
     def _import_lines(self, index: int) -> str:
-        data = read_bytes(self.files[index], most=STAND_IN)
+        data = read_bytes(self.files[index], most=budget.IMPORT_BYTES)
         return "" if isinstance(data, Trouble) else import_lines(data)
 
     def followed(self, items: Sequence[int], *, jobs: int) -> Iterator[tuple[int, Done]]:
@@ -125,7 +120,7 @@ class FileWork:
         if not left:
             return
         _load_the_checker()  # before the processes part, once for all
-        pays = sum(left.values()) >= _WORK_THAT_PAYS
+        pays = sum(left.values()) >= budget.WORK_WORTH_A_PROCESS
         checks = self._each(sorted(left), check, jobs=jobs if pays else 1, weigh=left.__getitem__)
         # Trees are large and hold no cycles: to look through them again and again for garbage
         # would take a third of the time, and find nothing.
@@ -173,7 +168,7 @@ class FileWork:
     def _project_for(self, size: int) -> Project:
         """The project, as it is known from the files before; anew when it has grown too large."""
         self._remembered += size
-        if self._project is None or self._remembered > _MOST_TO_REMEMBER:
+        if self._project is None or self._remembered > budget.MOST_SOURCE_KEPT:
             from gradledger.static.project.project import Project
 
             self._project = Project(self.roots, carrying=self.carrying)

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
+from gradledger.static import budget
 from gradledger.static.result import IRRELEVANT, Result
 from gradledger.static.runner.file_work import Done, FileWork
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gradledger.static.runner.cache import Cache, Stamp
+    from gradledger.static.runner.cache import Cache
+    from gradledger.static.runner.cache_content import Stamp
 
 __all__ = ["Result", "check_bytes", "check_paths"]
 
 Progress = Callable[[int, int], None]
-
-_FEW = 16
-"""As many files a person names one by one; more come from a tool, which wants speed."""
-_WORTH_REMEMBERING = 16
-"""Fewer files are checked before a large cache is read."""
 
 
 def check_paths(
@@ -38,9 +35,9 @@ def check_paths(
     when one of them is broken. `progress` is called with (files done, of how many) now and then,
     always in this process. Ending the iterator early, or Ctrl-C, ends all processes.
     """
-    if len(files) < _WORTH_REMEMBERING:
+    if len(files) < budget.FILES_WORTH_A_CACHE:
         cache = None
-    few = frozenset(named if len(named) <= _FEW else ())
+    few = frozenset(named if len(named) <= budget.MOST_NAMED else ())
     work = FileWork(files, roots=roots, named=few, hashes=cache is not None)
     results = _results(work, cache, _processes(jobs) if len(files) > 1 else 1)
     ready: dict[int, Result] = {}

@@ -8,6 +8,7 @@ from contextlib import suppress
 from gradledger.ledger import Judge
 from gradledger.ledger.events import Own
 from gradledger.ledger.values import Value
+from gradledger.static import budget
 from gradledger.static.ir.blocks import events_in
 from gradledger.static.ir.program import Program
 from gradledger.static.solve.interpreter import Interpreter, TooManyPaths
@@ -24,14 +25,6 @@ TOO_MANY = "there are too many paths through it"
 IN_PART = "of its many paths, only deposits, steps and clears were followed"
 ONE_BY_ONE = "of its many paths, only those of each optimizer by itself were followed"
 
-MOST_VISITS = 40_000
-MOST_OUTCOMES = 2_000
-"""Bounds on the work for one root: what takes more is unknown."""
-
-MOST_VISITS_IN_A_FILE = 100_000
-MOST_OUTCOMES_IN_A_FILE = 10_000
-"""Bounds on the work for all of its roots together."""
-
 
 class Solution(Value):
     """A program, or a part of it, that was followed on all paths."""
@@ -47,10 +40,10 @@ class Solver:
     def __init__(self, judge: Judge, *, stops: Callable[[str], bool]) -> None:
         self._judge = judge
         self._stops = stops
-        self._most_outcomes = MOST_OUTCOMES
+        self._most_outcomes = budget.MOST_OUTCOMES
         """Of one root."""
-        self._visits = MOST_VISITS_IN_A_FILE
-        self._outcomes = MOST_OUTCOMES_IN_A_FILE
+        self._visits = budget.MOST_VISITS_IN_A_FILE
+        self._outcomes = budget.MOST_OUTCOMES_IN_A_FILE
 
     @property
     def is_spent(self) -> bool:
@@ -65,7 +58,7 @@ class Solver:
             solutions, why = self._in_part(program)
         if why == TOO_MANY:
             # Its neighbours are likely no better, and tests come by the dozen.
-            self._most_outcomes = MOST_OUTCOMES // 3
+            self._most_outcomes = budget.MOST_OUTCOMES // 3
         return solutions, why
 
     def _followed(self, program: Program, view: View = "all") -> Solution:
@@ -73,7 +66,7 @@ class Solver:
         interpreter = Interpreter(
             self._judge,
             stops=self._stops,
-            most_visits=min(MOST_VISITS, self._visits),
+            most_visits=min(budget.MOST_VISITS, self._visits),
             most_outcomes=min(self._most_outcomes, self._outcomes),
         )
         try:

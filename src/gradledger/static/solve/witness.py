@@ -16,9 +16,9 @@ from gradledger.ledger.cells import SATURATING
 from gradledger.ledger.events import Event
 from gradledger.ledger.tuples import NamedTuple
 from gradledger.static.ir.program import Loop, Program
+from gradledger.static.solve.breaches import Fault
 from gradledger.static.solve.paths import NO_FACTS
 from gradledger.static.solve.small_steps import Decision, Frame, Machine, Move, rounds_around
-from gradledger.static.solve.breaches import Fault
 
 UNSURE = 4
 """The price of a breach that a saturated count leaves open: one that is sure is better."""

@@ -108,6 +108,10 @@ class Cell(NamedTuple):
     lines: int
 
 
+def _start_of(cell: Cell) -> int:
+    return cell.start
+
+
 class Source:
     """The Python text of one file, under the path by which people know it.
 
@@ -130,10 +134,13 @@ class Source:
         """
         if not self.cells:
             return 0, line
-        for cell in reversed(self.cells):
-            if cell.start <= line:
-                return cell.number, line - cell.start + 1
-        return self.cells[0].number, 1
+        from bisect import bisect_right
+
+        at = bisect_right(self.cells, line, key=_start_of)
+        if not at:
+            return self.cells[0].number, 1
+        cell = self.cells[at - 1]
+        return cell.number, line - cell.start + 1
 
 
 def read(path: str) -> Source | Trouble:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from gradledger.static import budget
+from gradledger.static.source.files import Trouble, read_bytes
 from gradledger.static.source.gitignore import FOLDER, Ignores, read_ignores
 
 Scopes = list[tuple[Ignores, str]]
@@ -57,10 +59,14 @@ def _top(folder: str) -> str | None:
 def _git_folder(top: str) -> str:
     """Where git keeps its own files: of a worktree, what is common to all of them."""
     git = os.path.join(top, ".git")
-    try:
-        with open(git, encoding="utf-8") as file:  # a file in worktrees and submodules
-            git = os.path.join(top, file.readline().removeprefix("gitdir:").strip())
-        with open(os.path.join(git, "commondir"), encoding="utf-8") as file:
-            return os.path.join(git, file.readline().strip())
-    except (OSError, ValueError):
+    said = _first_line(git)  # a file in worktrees and submodules
+    if said is None:
         return git
+    git = os.path.join(top, said.removeprefix("gitdir:").strip())
+    common = _first_line(os.path.join(git, "commondir"))
+    return git if common is None else os.path.join(git, common.strip())
+
+
+def _first_line(path: str) -> str | None:
+    data = read_bytes(path, most=budget.LONGEST_GIT_PATH)
+    return None if isinstance(data, Trouble) else os.fsdecode(data.partition(b"\n")[0])

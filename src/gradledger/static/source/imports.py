@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from gradledger.ledger.tuples import NamedTuple
+from gradledger.static import budget
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _IMPORT = b"import "
-
-STAND_IN = 8_192
-"""Imports stand in so many bytes at the beginning of a file, in all but a few."""
 
 
 class Imported(NamedTuple):
@@ -26,7 +24,7 @@ class Imported(NamedTuple):
 
 def import_lines(data: bytes) -> str:
     """The lines that import something, and no others, as far as a look can tell."""
-    data = data[:STAND_IN]
+    data = data[: budget.IMPORT_BYTES]
     lines = []
     at = data.find(_IMPORT)
     while at >= 0:

@@ -27,31 +27,51 @@ _HELP = re.compile(r"[%\w.*\[\]]+\?{1,2}\s*(?:#.*)?$")
 _ASSIGNED = re.compile(r"([^=!%#'\"]*[^=!<>%#'\"\s]\s*=\s*)(?:!|%\w)")
 _COMMAND = re.compile(r"(?:pip3?|conda|mamba|cd|ls|cat|cp|mv|rm|mkdir|rmdir|wget|git)\s+[\w./~-]")
 _SUSPECT = re.compile(
-    r"^\s*(?:[%!?,;/]|(?:pip|conda|mamba|cd|ls|cat|cp|mv|rm|mk|wget|git)\w*\s)|\?\s*(?:#.*)?$|=\s*[%!]",
+    r"^[ \t]*(?:[%!?,;/]|(?:pip|conda|mamba|cd|ls|cat|cp|mv|rm|mk|wget|git)\w*\s)"
+    r"|\?[ \t]*(?:#.*)?$|=[ \t]*[%!]",
     re.MULTILINE,
 )
 
 
 def neutralised(lines: list[str]) -> list[str]:
     """The lines of a cell as Python can read them: as many as there were."""
-    lines = _outdented(lines)
-    first = next((n for n, line in enumerate(lines) if line.strip()), 0)
-    cell = _CELL_MAGIC.match(lines[first])
-    if cell:
-        rest = neutralised(lines[first + 1 :]) if lines[first + 1 :] else []
-        if cell[1] in _FOREIGN or not (cell[1] in _KEEP or _is_python("\n".join(rest))):
-            return [""] * len(lines)
-        return [*lines[:first], "pass", *rest]
-    if not _SUSPECT.search("\n".join(lines)):
-        return lines
-    return _without_line_magics(lines)
+    lines = list(lines)
+    code = 0
+    doubtful = None
+    """Where the last magic stands that may have another language below it."""
+    while (first := _next_said(lines, code)) is not None:
+        _outdent(lines, code, first)
+        cell = _CELL_MAGIC.match(lines[first])
+        if cell is None:
+            break
+        if cell[1] in _FOREIGN:
+            _blank(lines, code)
+            return lines
+        if cell[1] not in _KEEP:
+            doubtful = code
+        lines[first] = "pass"
+        code = first + 1
+    if _SUSPECT.search("\n".join(lines[code:])):
+        lines[code:] = _without_line_magics(lines[code:])
+    if doubtful is not None and not _is_python("\n".join(lines[code:])):
+        _blank(lines, doubtful)
+    return lines
 
 
-def _outdented(lines: list[str]) -> list[str]:
+def _next_said(lines: list[str], start: int) -> int | None:
+    """The first line from there on that is not blank."""
+    return next((n for n in range(start, len(lines)) if lines[n].strip()), None)
+
+
+def _outdent(lines: list[str], start: int, first: int) -> None:
     """IPython takes from all lines the indent of the first."""
-    first = next((line for line in lines if line.strip()), "")
-    indent = first[: len(first) - len(first.lstrip(" \t"))]
-    return [line.removeprefix(indent) for line in lines] if indent else lines
+    indent = lines[first][: len(lines[first]) - len(lines[first].lstrip(" \t"))]
+    if indent:
+        lines[start:] = [line.removeprefix(indent) for line in lines[start:]]
+
+
+def _blank(lines: list[str], start: int) -> None:
+    lines[start:] = [""] * (len(lines) - start)
 
 
 def _without_line_magics(lines: list[str]) -> list[str]:

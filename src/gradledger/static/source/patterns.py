@@ -196,17 +196,31 @@ def does(text: str, pattern: Pattern) -> bool:
     """The same, of code alone: what a text or a comment in it tells about is not done."""
     said = sorted(_said(text, pattern))
     # The first look answers nearly all, and takes no pattern as large as the second one's.
-    return any(_is_plainly_code(text, at) for at in said) or _any_in_code(text, said)
+    return any(_plainly_code(text, said)) or _any_in_code(text, said)
 
 
-def _is_plainly_code(text: str, at: int) -> bool:
-    """Is no quote open there, by their number, and no comment begun?"""
-    line = text[text.rfind("\n", 0, at) + 1 : at]
-    return (
-        not any(sign in line for sign in "'\"#")
-        and text.count('"""', 0, at) % 2 == 0
-        and text.count("'''", 0, at) % 2 == 0
-    )
+def _plainly_code(text: str, places: list[int]) -> Iterator[bool]:
+    """For each place: is no quote open there, by their number, and no comment begun?
+
+    The text is gone through once, however many places there are.
+    """
+    seen, doubles, singles = 0, 0, 0
+    line_end, sign = -1, 0
+    for at in places:
+        doubles += text.count('"""', seen, at)
+        singles += text.count("'''", seen, at)
+        seen = at
+        if at > line_end:
+            start = text.rfind("\n", 0, at) + 1
+            line_end = _end_of_line(text, at)
+            signs = (text.find(each, start, line_end) for each in "'\"#")
+            sign = min((found for found in signs if found >= 0), default=line_end)
+        yield at <= sign and doubles % 2 == 0 and singles % 2 == 0
+
+
+def _end_of_line(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
 
 
 def _any_in_code(text: str, places: list[int]) -> bool:
@@ -233,13 +247,17 @@ _NO_CODE = Pattern(
 def _said(text: str, pattern: Pattern) -> Iterator[int]:
     """Where its words stand, on the lines on which the pattern matches."""
     for word in pattern.words:
-        for at in _places(text, word):
-            end = text.find("\n", at)
-            line = text[text.rfind("\n", 0, at) + 1 : end if end >= 0 else None]
-            if line.lstrip().startswith((">>>", "...", "#")):
-                continue
-            if pattern.is_on(line):
-                yield at
+        at = text.find(word)
+        while at >= 0:
+            # One look at a line, however often the word stands there.
+            end = _end_of_line(text, at)
+            line = text[text.rfind("\n", 0, at) + 1 : end]
+            if not line.lstrip().startswith((">>>", "...", "#")) and pattern.is_on(line):
+                while 0 <= at < end:
+                    yield at
+                    at = text.find(word, at + 1)
+            else:
+                at = text.find(word, end)
 
 
 def _places(text: str, word: str) -> Iterator[int]:

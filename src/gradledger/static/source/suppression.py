@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from gradledger.errors import UnknownRuleError
 from gradledger.rules.selection import codes
+from gradledger.static import budget
 from gradledger.static.source.comments import Comment, comments
 
 MARK = "gradledger:"
@@ -105,6 +106,8 @@ class IgnoreComments:
             self.mistakes.append(Mistake(line, said))
         found: set[str] = set()
         for word in words:
+            if len(self.mistakes) == budget.MOST_MISTAKES:
+                break
             try:
                 found |= codes(select=[word])
             except UnknownRuleError as error:
@@ -112,6 +115,8 @@ class IgnoreComments:
         return frozenset(found)
 
     def _misspelt(self, word: str, line: int) -> None:
+        if len(self.mistakes) == budget.MOST_MISTAKES or len(word) > budget.LONGEST_MISSPELLING:
+            return
         from difflib import get_close_matches  # only for mistakes: it costs some time to load
 
         # Far from our words, it is prose that happens to begin with our name.

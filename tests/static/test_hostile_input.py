@@ -1,0 +1,130 @@
+"""Input that was made to hang or to crash: a result or one clear line, whatever it is.
+
+Each runs in a process of its own. The bound is generous: what is tested took minutes, or for ever.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PATIENCE = 120
+TRAINS = """\
+import torch
+model = torch.nn.Linear(1, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in data:
+    loss = model(x).sum()
+    loss.backward()
+    optimizer.step()
+"""
+WORDS = "loss.backward() optimizer.step() zero_grad()"
+TABLE = "[tool.gradledger]\n"
+
+
+def notebook(*cells: str) -> str:
+    code = [{"cell_type": "code", "source": cell} for cell in cells]
+    return json.dumps({"cells": code, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+
+
+FOUND: dict[str, dict[str, str]] = {
+    "stars in a gitignore": {"t.py": TRAINS, ".gitignore": ("*a" * 2_000 + "*b\n") * 20},
+    "folders in a gitignore": {"t.py": TRAINS, ".gitignore": "**/" * 500 + "b\n"},
+    "spaces in a gitignore": {"t.py": TRAINS, ".gitignore": "a" + " " * 1_000_000 + "\n"},
+    "a large gitignore": {"t.py": TRAINS, ".gitignore": "*a*b*c\n" * 200_000},
+    "an exclude": {"t.py": TRAINS, "pyproject.toml": f'{TABLE}exclude = ["{"*a" * 60}*b"]\n'},
+    "blank lines in a cell": {"t.ipynb": notebook("\n" * 100_000 + TRAINS)},
+    "cell magics": {"t.ipynb": notebook("%%time\n" * 1_200 + TRAINS)},
+    "unknown cell magics": {"t.ipynb": notebook("%%odd\n" * 1_200 + TRAINS)},
+    "broken cells": {"t.ipynb": notebook(*["x = = 1"] * 2_000, TRAINS)},
+    "a docstring": {"t.py": f'"""{(WORDS + chr(10)) * 30_000}"""\n{TRAINS}'},
+    "a docstring of one line": {"t.py": f'"""{WORDS * 30_000}"""\n{TRAINS}'},
+    "mistakes in a comment": {"t.py": f"{TRAINS}x = 1  # gradledger: ignore[{'GLX,' * 20_000}]\n"},
+    "a word in a comment": {"t.py": f"{TRAINS}x = 1  # gradledger: {'ignor' * 20_000}\n"},
+}
+
+
+@pytest.fixture(autouse=True)
+def _folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkdir(".git")
+
+
+def write(files: dict[str, str]) -> None:
+    for path, text in files.items():
+        Path(path).write_text(text, encoding="utf-8")
+
+
+def check(*argv: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "gradledger", "check", "--jobs", "1", *argv],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+
+
+@pytest.mark.parametrize("files", FOUND.values(), ids=FOUND)
+def test_the_fault_is_found_all_the_same(files: dict[str, str]) -> None:
+    write(files)
+    done = check("--format", "concise")
+    assert done.returncode == 1, done.stderr
+    assert "GL101" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        f"select = {'[' * 3_000}{']' * 3_000}",
+        f"select = {'{a = ' * 3_000}1{'}' * 3_000}",
+        f"{'.'.join('a' * 20_000)} = 1",
+        f"select = ['{'a' * 400_000}']",
+        f"select = ['{'a' * 4_000_000}']",
+        f"jobs = {'9' * 100_000}",
+    ],
+    ids=["lists", "tables", "a key", "a long rule", "a large file", "a number"],
+)
+def test_a_configuration_that_can_not_be_read_is_one_line(value: str) -> None:
+    write({"t.py": TRAINS, "pyproject.toml": f"{TABLE}{value}\n"})
+    done = check()
+    assert done.returncode == 2
+    assert done.stderr.startswith("gradledger: pyproject.toml")
+    assert done.stderr.count("\n") == 1
+    assert len(done.stderr) < 500
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"from {'.' * 60_000} import x",
+        f"from{' ' * 200_000}t import x",
+        f"from .t{' ' * 200_000}import x",
+        f"import{' ' * 200_000}t",
+    ],
+    ids=["dots", "spaces", "spaces behind", "a plain import"],
+)
+def test_a_fix_is_shown_beside_any_import(line: str) -> None:
+    write({"t.py": TRAINS, "other.py": f"{line}\n"})
+    done = check("--diff", ".")
+    assert done.returncode == 1, done.stderr
+    assert "+    optimizer.zero_grad()" in done.stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+@pytest.mark.parametrize("name", ["helper.py", ".gitignore", "pyproject.toml", ".git"])
+@pytest.mark.parametrize("kind", ["a pipe", "a device"])
+def test_no_pipe_and_no_device_is_read(name: str, kind: str) -> None:
+    os.rmdir(".git")
+    write({"t.py": f"from helper import run\n{TRAINS}    run(model)\n"})
+    if kind == "a pipe":
+        os.mkfifo(name)
+    else:
+        os.symlink("/dev/zero", name)
+    done = check("--format", "concise")
+    assert done.returncode == 1, done.stderr
+    assert "t.py:8" in done.stdout
