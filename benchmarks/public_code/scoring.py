@@ -6,11 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from benchmarks.public_code.checkouts import Checked, Found, name_of
 from benchmarks.public_code.verdicts import Labelled
 
+T = TypeVar("T")
 NOT_FETCHED = "the repository is not in the folder"
 OTHER_COMMIT = "the snapshot is of another commit"
 
@@ -106,24 +107,27 @@ def _score_repository(checked: Checked, labels: Sequence[Labelled], result: Scor
         result.unscored += [(str(label), checked.failure) for label in labels]
         return
     said = _assigned(checked.findings, labels)
-    result.unjudged += sum(not any(label.is_about(f) for label in labels) for f in checked.findings)
+    judged = {(each.rule, each.place) for found in said.values() for each in found}
+    result.unjudged += sum((each.rule, each.place) not in judged for each in checked.findings)
     for label in labels:
-        _score_label(label, said[label], checked, result)
+        _score_label(label, said.get(label, []), checked, result)
 
 
 def _assigned(
-    findings: Iterable[Found], labels: Iterable[Labelled]
+    findings: Iterable[Found], labels: Sequence[Labelled]
 ) -> Mapping[Labelled, list[Found]]:
-    """What is said of each place: a finding near several lines is about the nearest."""
-    said: dict[Labelled, list[Found]] = defaultdict(list)
-    labels = list(labels)
+    """What is said of each place: the nearest findings, each at its nearest place."""
+    said: dict[Labelled, list[tuple[int, Found]]] = defaultdict(list)
     for found in findings:
         near = [(_distance(label, found), label) for label in labels if label.is_about(found)]
-        least = min((distance for distance, _ in near), default=0)
-        for distance, label in near:
-            if distance == least:
-                said[label].append(found)
-    return said
+        for distance, label in _nearest(near):
+            said[label].append((distance, found))
+    return {label: [each for _, each in _nearest(found)] for label, found in said.items()}
+
+
+def _nearest(entries: Sequence[tuple[int, T]]) -> list[tuple[int, T]]:
+    least = min((distance for distance, _ in entries), default=0)
+    return [entry for entry in entries if entry[0] == least]
 
 
 def _distance(label: Labelled, found: Found) -> int:

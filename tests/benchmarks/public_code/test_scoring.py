@@ -42,6 +42,12 @@ def test_one_finding_is_about_the_nearest_of_several_labels(tmp_path: Path) -> N
     assert (tally.found, tally.missed) == (1, 1)
 
 
+def test_a_finding_beside_the_one_that_was_judged_is_not_judged(tmp_path: Path) -> None:
+    said = checked(found("GL204", 7), found("GL204", 8))
+    result = scored(tmp_path, said, HEAD, "a/b\ttrain.py\t7\tGL204\tFALSE")
+    assert (result.rules["GL204"].false, result.unjudged) == (1, 1)
+
+
 def test_what_was_judged_false_is_false_or_silent(tmp_path: Path) -> None:
     rows = ["a/b\ttrain.py\t7\tGL101\tFALSE", "a/b\ttrain.py\t70\tGL101\tFALSE"]
     tally = scored(tmp_path, checked(found("GL101", 7)), HEAD, *rows).rules["GL101"]
