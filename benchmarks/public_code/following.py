@@ -89,7 +89,10 @@ def _state(tree: Path, folders: dict[str, Path], loop: Loop) -> State:
     with tempfile.TemporaryDirectory() as copy:
         planted = Path(copy, folder.name)
         shutil.copytree(folder, planted, symlinks=True)
-        taken_out = plant(planted / loop.clears[0], loop.clears[1])
+        try:
+            taken_out = plant(planted / loop.clears[0], loop.clears[1])
+        except (LookupError, SyntaxError) as problem:
+            return State(loop, at, "not here", f"{loop.clears[0]}: {problem}", ())
         faulty = check_one(tree, planted, paths=paths)
     state, why = _judged(plain, faulty, loop, taken_out=taken_out)
     return State(loop, at, state, why, tuple(map(str, plain.findings)))

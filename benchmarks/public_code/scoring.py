@@ -25,6 +25,8 @@ class Tally:
     false: int = 0
     silent: int = 0
     """Right places, or false findings of old, of which nothing is said."""
+    unknown: int = 0
+    """Those of the silent whose file was not followed whole: that silence says little."""
     arguable: int = 0
 
     @property
@@ -152,7 +154,9 @@ def _score_label(label: Labelled, said: Sequence[Found], checked: Checked, resul
         result.rules[found.rule].false += 1
         result.false.append((str(label), str(found)))
     if not accused:
-        result.rules["/".join(sorted(label.rules)) or "OK"].silent += 1
+        tally = result.rules["/".join(sorted(label.rules)) or "OK"]
+        tally.silent += 1
+        tally.unknown += bool(_why_unknown(label, checked))
 
 
 def _is_false(label: Labelled, found: Found) -> bool:
@@ -171,8 +175,8 @@ def _why_unknown(label: Labelled, checked: Checked) -> str:
 
 def told(score: Score) -> Iterator[str]:
     """The score as lines of text."""
-    yield "| rule | found | missed | false | silent | arguable | precision | recall |"
-    yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
+    yield "| rule | found | missed | false | silent | unknown | arguable | precision | recall |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
     for rule, tally in [*sorted(score.rules.items()), ("all", score.total)]:
         row = _row(tally)
         yield f"| {rule} | {' | '.join('' if v is None else str(v) for v in row.values())} |"

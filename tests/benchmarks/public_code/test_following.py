@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.peers import ROOT
+from benchmarks.public_code import following
 from benchmarks.public_code.__main__ import main
 from benchmarks.public_code.following import FOLLOWED, SILENT, UNKNOWN, plant, read, states
 
@@ -57,6 +58,12 @@ def test_a_function_that_is_not_there_is_named(tmp_path: Path) -> None:
     path.write_text(TRAINER, encoding="utf-8")
     with pytest.raises(LookupError, match="no learn in it"):
         plant(path, "Trainer.learn")
+
+
+def test_the_list_of_well_known_loops_can_be_read() -> None:
+    loops = read(Path(following.__file__).with_name("loops.tsv"))
+    assert len(loops) == len({(loop.repository, loop.path, loop.function) for loop in loops})
+    assert all(loop.repository.count("/") == 1 and loop.path.endswith(".py") for loop in loops)
 
 
 def listed(folder: Path, *rows: str) -> Path:

@@ -54,6 +54,14 @@ def test_what_was_judged_false_is_false_or_silent(tmp_path: Path) -> None:
     assert (tally.false, tally.silent, tally.precision, tally.recall) == (1, 1, 0.0, None)
 
 
+def test_silence_of_what_was_not_followed_is_counted(tmp_path: Path) -> None:
+    row = "a/b\ttrain.py\t\ttrain:5-20\tOK\t"
+    tally = scored(tmp_path, checked(unknown=(unfollowed("f()", "long"),)), CASES, row).rules["OK"]
+    assert (tally.silent, tally.unknown) == (1, 1)
+    tally = scored(tmp_path, checked(), CASES, row).rules["OK"]
+    assert (tally.silent, tally.unknown) == (1, 0)
+
+
 def test_what_is_arguable_is_counted_apart(tmp_path: Path) -> None:
     row = "a/b\ttrain.py\t7\tGL101\tARGUABLE"
     tally = scored(tmp_path, checked(found("GL101", 7)), HEAD, row).rules["GL101"]
@@ -131,6 +139,6 @@ def test_the_command_prints_a_table_or_json(
     words = ["score", str(tmp_path / "code"), str(tmp_path / "labels.tsv")]
     words += ["--of", str(tmp_path / "run.json")]
     assert main(words) == 0
-    assert "| all | 1 | 0 | 0 | 0 | 0 | 1.0 | 1.0 |" in capsys.readouterr().out
+    assert "| all | 1 | 0 | 0 | 0 | 0 | 0 | 1.0 | 1.0 |" in capsys.readouterr().out
     assert main([*words, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["rules"]["GL101"]["recall"] == 1.0
