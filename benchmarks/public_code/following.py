@@ -2,8 +2,8 @@
 
 A report says which roots are unknown, and not which code was understood. So the question is put to
 the checker itself: in a copy of the repository the calls that clear gradients are taken out of the
-function. If that fault is found, the function is followed; if not, it is unknown, or, worse, passed
-over in silence.
+function. If that fault is found, the function is followed; if it is found with `--possible` alone,
+it is followed, with doubts; if not at all, it is unknown, or, worse, passed over in silence.
 
 The list is tab-separated, with a head: `repo`, `path`, `function` (`Trainer.fit`; empty: the
 script itself), and, where they differ, `clears` (`path:function` that has the clears) and `roots`
@@ -25,6 +25,7 @@ from pathlib import Path
 from benchmarks.public_code.checkouts import Checked, check_one, name_of, repositories, verified
 
 FOLLOWED = "followed"
+DOUBTED = "followed, with doubts"
 UNKNOWN = "unknown"
 SILENT = "not followed, and nothing is said"
 FAULT = frozenset({"GL101", "GL102", "GL203", "GL604"})
@@ -93,21 +94,31 @@ def _state(tree: Path, folders: dict[str, Path], loop: Loop) -> State:
             taken_out = plant(planted / loop.clears[0], loop.clears[1])
         except (LookupError, SyntaxError) as problem:
             return State(loop, at, "not here", f"{loop.clears[0]}: {problem}", ())
+        if not taken_out:
+            why = f"nothing clears gradients in {':'.join(loop.clears)}"
+            return State(loop, at, "not asked", why, ())
         faulty = check_one(tree, planted, paths=paths)
-    state, why = _judged(plain, faulty, loop, taken_out=taken_out)
+        state = FOLLOWED
+        if not _finds(plain, faulty):
+            possible = partial(check_one, tree, paths=paths, possible=True)
+            state = DOUBTED if _finds(possible(folder), possible(planted)) else ""
+    state, why = _judged(state, plain, faulty, _reasons(plain, loop))
     return State(loop, at, state, why, tuple(map(str, plain.findings)))
 
 
-def _judged(plain: Checked, faulty: Checked, loop: Loop, *, taken_out: int) -> tuple[str, str]:
+def _finds(plain: Checked, faulty: Checked) -> bool:
+    """Whether the fault that was planted is found."""
+    before = {(found.rule, found.place) for found in plain.findings}
+    return any(
+        found.rule in FAULT and (found.rule, found.place) not in before for found in faulty.findings
+    )
+
+
+def _judged(state: str, plain: Checked, faulty: Checked, reasons: str) -> tuple[str, str]:
     if failure := plain.failure or faulty.failure:
         return UNKNOWN, failure
-    if not taken_out:
-        return "not asked", f"nothing clears gradients in {':'.join(loop.clears)}"
-    before = {(found.rule, found.place) for found in plain.findings}
-    new = [found for found in faulty.findings if (found.rule, found.place) not in before]
-    reasons = _reasons(plain, loop)
-    if any(found.rule in FAULT for found in new):
-        return FOLLOWED, f"in part: {reasons}" if reasons else ""
+    if state:
+        return state, f"in part: {reasons}" if reasons else ""
     return (UNKNOWN, reasons) if reasons else (SILENT, "")
 
 

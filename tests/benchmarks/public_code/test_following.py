@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from benchmarks.peers import ROOT
 from benchmarks.public_code import following
 from benchmarks.public_code.__main__ import main
-from benchmarks.public_code.following import FOLLOWED, SILENT, UNKNOWN, plant, read, states
+from benchmarks.public_code.following import DOUBTED, FOLLOWED, SILENT, UNKNOWN, plant, read, states
+from tests.benchmarks.public_code.trees import checkout, report, repository, row
 
 TRAINER = """\
 import torch
@@ -43,6 +45,17 @@ def train(model, optimizer, data):
 """
 
 
+IN_DOUBT = """\
+import json, pathlib, sys
+text = pathlib.Path("train.py").read_text()
+found = "zero_grad" not in text and "--possible" in sys.argv
+report = json.loads(REPORT)
+report["findings"] = report["findings"] if found else []
+print(json.dumps(report))
+"""
+"""A checker that finds the fault, and is not sure."""
+
+
 def test_calls_that_clear_are_taken_out_of_one_function(tmp_path: Path) -> None:
     path = tmp_path / "train.py"
     path.write_text(TRAINER, encoding="utf-8")
@@ -70,6 +83,17 @@ def listed(folder: Path, *rows: str) -> Path:
     path = folder / "loops.tsv"
     path.write_text("\n".join(["repo\tpath\tfunction\tclears", *rows]) + "\n", encoding="utf-8")
     return path
+
+
+def test_a_fault_that_is_only_possible_leaves_doubts(tmp_path: Path) -> None:
+    said = json.dumps(report(row("GL101", 7, "possible")))
+    tree = checkout(tmp_path / "tree", IN_DOUBT.replace("REPORT", repr(said)))
+    repository(tmp_path / "code", "a__b", "def train(o):\n    o.zero_grad()\n")
+    loops = read(listed(tmp_path, "a/b\ttrain.py\ttrain\t", "a/b\ttrain.py\tfit\t"))
+    done = [(each.state, each.why) for each in states(tree, tmp_path / "code", loops)]
+    assert done[0] == (DOUBTED, "")
+    assert done[1][0] == "not here"
+    assert "no fit in it" in done[1][1]
 
 
 @pytest.mark.slow  # the checker, eight times
