@@ -184,7 +184,7 @@ def _wait(process: subprocess.Popen[bytes], patience: float) -> tuple[int, float
 
 
 def _environment(tree: Path) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(tree / "src"), "PYTHONSAFEPATH": "1"}
+    return {**os.environ, "PYTHONPATH": str(tree / "src")}
 
 
 def _from_report(repository: str, report: Mapping[str, Any], used: float) -> Checked:
