@@ -27,6 +27,8 @@ _ONE = "a window of 1 is taken for no window, whoever may change it"
 BLAMED = {
     "a conditional expression and a later if ask the same": _TWO_QUESTIONS,
     "a flag in an attribute of a base class is asked twice": _TWO_QUESTIONS,
+    "a method makes a leaf and its optimizer anew": "what each call makes is taken for one object",
+    "a net is frozen outside its own turn": "what a string was compared with is forgotten",
     "arithmetic of data has no graph": "what changes .data in place is taken for a sum of graphs",
     "what is left is stepped in a try behind the loop": "a flush in a try is not taken for one",
 }

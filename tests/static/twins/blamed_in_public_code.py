@@ -21,25 +21,34 @@ TWINS = {
             refiner.step()  # GL101
         """,
     "a leaf and its optimizer are made anew in each call": """
+        def refine(w, refiner):
+            torch.norm(w).backward()
+            refiner.step()  # GL101
+
+        def main(states):
+            w = torch.stack(states).requires_grad_(True)  # wrong only
+            refiner = torch.optim.SGD([w], lr=0.1)  # wrong only
+            for epoch in range(epochs):
+                w = torch.stack(states).requires_grad_(True)  # right only
+                refiner = torch.optim.SGD([w], lr=0.1)  # right only
+                refine(w, refiner)
+        """,
+    "a method makes a leaf and its optimizer anew": """
         class Server:
-            def __init__(self, states):
-                self.w = torch.stack(states).requires_grad_(True)  # wrong only
+            def __init__(self):  # wrong only
+                self.w = torch.zeros(3, requires_grad=True)  # wrong only
                 self.refiner = torch.optim.SGD([self.w], lr=0.1)  # wrong only
 
             def refine(self, states):
-                w = torch.stack(states).requires_grad_(True)  # right only
+                w = torch.stack([s["w"] for s in states]).requires_grad_(True)  # right only
                 refiner = torch.optim.SGD([w], lr=0.1)  # right only
                 w, refiner = self.w, self.refiner  # wrong only
-                loss = 0
-                for i, state in enumerate(states):
-                    loss += torch.norm(w[i] @ w[i].t() - state)
-                loss.backward()
+                torch.norm(w).backward()
                 refiner.step()  # GL101
 
-        def main(states):
-            server = Server(states)
-            for epoch in range(epochs):
-                server.refine(states)
+            def train(self):
+                for epoch in range(epochs):
+                    self.refine(self.states)
         """,
     "a conditional expression and a later if ask the same": """
         def train(amp):
@@ -127,10 +136,9 @@ TWINS = {
         """,
     "a net is frozen outside its own turn": TWO_NETS
     + """
-        def train_generator():
+        def train_generator(z):
             G.requires_grad_(True)
-            D.requires_grad_(False)
-            (-D(G(torch.randn(16, 4))).mean()).backward()
+            (-D(G(z)).mean()).backward()
             G.requires_grad_(False)  # right only
             g_optimizer.step()  # GL102
             g_optimizer.zero_grad()
@@ -138,12 +146,18 @@ TWINS = {
         def train_discriminator(real):
             D.requires_grad_(True)
             (D(G(torch.randn(16, 4))).mean() - D(real).mean()).backward()
+            D.requires_grad_(False)
             d_optimizer.step()
             d_optimizer.zero_grad()
 
-        for x, _ in loader:
-            train_generator()
-            train_discriminator(x)
+        def main(kind):
+            D.requires_grad_(False)
+            for x, _ in loader:
+                if kind == "normal":
+                    train_generator(torch.randn(16, 4))
+                elif kind == "uniform":
+                    train_generator(torch.rand(16, 4))
+                train_discriminator(x)
         """,
     "a module has buffers only": """
         class Warp(nn.Module):
