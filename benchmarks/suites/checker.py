@@ -8,10 +8,10 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from benchmarks import public_code
 from benchmarks.linting import GRADLEDGER, LINTERS, Linter, run
 from benchmarks.measure import compare
 from benchmarks.peers import DSLINTER, ROOT, RUFF, TORCHFIX
+from benchmarks.public_code import labelled_places
 from benchmarks.results import Cell, Ratios, Results, Row, Table, Verdicts, versions
 from benchmarks.said import Everything, Said, sums, verdicts
 from benchmarks.suites.startup import children_cpu
@@ -63,7 +63,7 @@ def results(quick: bool) -> Results:
         tables: dict[str, Table] = {
             "found": sums("Rule examples in the source, in all", said, WORDS),
             "rules": verdicts("Rule examples in the source", RULES, said),
-            **({} if quick else {"traps": traps(), "public": public_code.table()}),
+            **({} if quick else {"traps": traps(), "public": labelled_places.table()}),
             "large_tree": large_tree(_installed(), work, rounds=2 if quick else 5),
             "package": package(_installed() / "torch" / "optim", work, quick),
             "small_file": small_file(work, rounds=5 if quick else 15),

@@ -1,7 +1,7 @@
 """Public repositories in which every finding of ours was read and judged by us.
 
 They are not a part of the project: `GRADLEDGER_PUBLIC_CODE` names a folder that has them, each in a
-folder of its own called owner+name. `public_findings.tsv` has the judgements, with the commits
+folder of its own called owner+name. `findings.tsv` has the judgements, with the commits
 where they are known, of the twenty-third reading that docs/public-code.md tells of: all that was
 shown then, and what was seen to be missing in the same files.
 """
@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks.linting import LINTERS, Finding, Linter
 from benchmarks.results import Cell, Verdicts
 
-LABELS = Path(__file__).with_name("public_findings.tsv")
+LABELS = Path(__file__).with_name("findings.tsv")
 VARIABLE = "GRADLEDGER_PUBLIC_CODE"
 NEAR = 30
 """So many lines from a labelled place, a peer's finding is about it, whatever it says."""

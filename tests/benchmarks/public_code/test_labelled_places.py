@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import linting, public_code
+from benchmarks import linting
 from benchmarks.linting import LINTERS, Finding, Linter
 from benchmarks.peers import RUFF
-from benchmarks.public_code import CASES, Label, labels, told
+from benchmarks.public_code import labelled_places
+from benchmarks.public_code.labelled_places import CASES, Label, labels, told
 from gradledger.rules import find
 
 BAD = """\
@@ -53,7 +54,7 @@ def repository(tmp_path: Path) -> Path:
 def counted(
     folder: Path, known: list[Label], monkeypatch: pytest.MonkeyPatch, linter: Linter
 ) -> list[str]:
-    monkeypatch.setattr(public_code, "LINTERS", (linter,))
+    monkeypatch.setattr(labelled_places, "LINTERS", (linter,))
     table = told("Public", folder, known)
     return [table.cells[case][linter.name].verdict for case in CASES]
 
@@ -80,10 +81,10 @@ def test_of_a_peer_whatever_it_says_nearby_counts(
 
 
 def test_without_the_folder_the_table_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(public_code.VARIABLE, raising=False)
-    cells = public_code.table().cells["true"]
+    monkeypatch.delenv(labelled_places.VARIABLE, raising=False)
+    cells = labelled_places.table().cells["true"]
     assert {cell.verdict for cell in cells.values()} == {"not measured"}
-    assert all(public_code.VARIABLE in cell.how for cell in cells.values())
+    assert all(labelled_places.VARIABLE in cell.how for cell in cells.values())
 
 
 def test_a_linter_that_is_not_there_gives_cells_that_say_so(

@@ -1,0 +1,192 @@
+"""Whether the checker follows the training loops that a list names.
+
+A report says which roots are unknown, and not which code was understood. So the question is put to
+the checker itself: in a copy of the repository the calls that clear gradients are taken out of the
+function. If that fault is found, the function is followed; if it is found with `--possible` alone,
+it is followed, with doubts; if not at all, it is unknown, or, worse, passed over in silence.
+
+The list is tab-separated, with a head: `repo`, `path`, `function` (`Trainer.fit`; empty: the
+script itself), and, where they differ, `clears` (`path:function` that has the clears) and `roots`
+(other files to check, with commas: those that call it).
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import shutil
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from benchmarks.public_code.checkouts import Checked, check_one, name_of, repositories, verified
+
+FOLLOWED = "followed"
+DOUBTED = "followed, with doubts"
+UNKNOWN = "unknown"
+SILENT = "not followed, and nothing is said"
+FAULT = frozenset({"GL101", "GL102", "GL203", "GL604"})
+"""What a missing clear can break."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A function that trains, in a repository."""
+
+    repository: str
+    path: str
+    function: str
+    clears: tuple[str, str]
+    """The file and the function whose calls clear its gradients."""
+    roots: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class State:
+    """Whether it is followed, why not, and what is found in its file as it is."""
+
+    loop: Loop
+    commit: str
+    state: str
+    why: str
+    findings: tuple[str, ...]
+
+
+def read(path: Path) -> list[Loop]:
+    """The loops of a list."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [_loop(row) for row in csv.DictReader(lines, delimiter="\t", restval="")]
+
+
+def _loop(row: dict[str, str]) -> Loop:
+    where = row.get("clears") or f"{row['path']}:{row['function']}"
+    path, _, function = where.partition(":")
+    roots = tuple(filter(None, row.get("roots", "").split(",")))
+    return Loop(row["repo"], row["path"], row["function"], (path, function), roots)
+
+
+def states(
+    tree: Path, folder: Path, loops: list[Loop], *, jobs: int | None = None
+) -> Iterator[State]:
+    """The state of each loop, in their order."""
+    folders = {name_of(path): path for path in reversed(repositories(folder))}
+    with ThreadPoolExecutor(jobs) as pool:
+        yield from pool.map(partial(_state, verified(tree), folders), loops)
+
+
+def _state(tree: Path, folders: dict[str, Path], loop: Loop) -> State:
+    folder = folders.get(loop.repository)
+    if folder is None:
+        return State(loop, "", "not here", "the repository is not in the folder", ())
+    commit = folder / "COMMIT"
+    at = commit.read_text(encoding="utf-8").strip() if commit.is_file() else ""
+    paths = tuple(dict.fromkeys([loop.path, *loop.roots]))
+    if missing := [path for path in {*paths, loop.clears[0]} if not (folder / path).is_file()]:
+        return State(loop, at, "not here", f"there is no {missing[0]}", ())
+    plain = check_one(tree, folder, paths=paths)
+    with tempfile.TemporaryDirectory() as copy:
+        planted = Path(copy, folder.name)
+        shutil.copytree(folder, planted, symlinks=True)
+        try:
+            taken_out = plant(planted / loop.clears[0], loop.clears[1])
+        except (LookupError, SyntaxError) as problem:
+            return State(loop, at, "not here", f"{loop.clears[0]}: {problem}", ())
+        if not taken_out:
+            why = f"nothing clears gradients in {':'.join(loop.clears)}"
+            return State(loop, at, "not asked", why, ())
+        faulty = check_one(tree, planted, paths=paths)
+        state = FOLLOWED
+        if not _finds(plain, faulty):
+            possible = partial(check_one, tree, paths=paths, possible=True)
+            state = DOUBTED if _finds(possible(folder), possible(planted)) else ""
+    state, why = _judged(state, plain, faulty, _reasons(plain, loop))
+    return State(loop, at, state, why, tuple(map(str, plain.findings)))
+
+
+def _finds(plain: Checked, faulty: Checked) -> bool:
+    """Whether the fault that was planted is found."""
+    before = {(found.rule, found.place) for found in plain.findings}
+    return any(
+        found.rule in FAULT and (found.rule, found.place) not in before for found in faulty.findings
+    )
+
+
+def _judged(state: str, plain: Checked, faulty: Checked, reasons: str) -> tuple[str, str]:
+    if failure := plain.failure or faulty.failure:
+        return UNKNOWN, failure
+    if state:
+        return state, f"in part: {reasons}" if reasons else ""
+    return (UNKNOWN, reasons) if reasons else (SILENT, "")
+
+
+def _reasons(checked: Checked, loop: Loop) -> str:
+    """Why roots of its class, or of its file if it has none, are unknown."""
+    owner = loop.function.rpartition(".")[0]
+    reasons = [
+        f"{each.what}: {each.why}"
+        for each in checked.unknown
+        if each.place.path in (loop.path, *loop.roots)
+        and (not owner or each.place.path in loop.roots or each.what.startswith(f"{owner}."))
+    ]
+    return "; ".join(reasons)
+
+
+def plant(path: Path, function: str) -> int:
+    """Takes the calls of `zero_grad` out of the function, and says how many these were."""
+    text = path.read_text(encoding="utf-8")
+    lines = text.splitlines(keepends=True)
+    calls = [
+        statement
+        for statement in ast.walk(_function(ast.parse(text), function))
+        if isinstance(statement, ast.Expr) and _clears(statement.value)
+    ]
+    for call in calls:
+        assert call.end_lineno is not None
+        first = lines[call.lineno - 1].encode()[: call.col_offset].decode()
+        rest = lines[call.end_lineno - 1].encode()[call.end_col_offset :].decode()
+        lines[call.lineno - 1 : call.end_lineno] = [
+            *["\n"] * (call.end_lineno - call.lineno),
+            f"{first}pass{rest}",
+        ]
+    path.write_text("".join(lines), encoding="utf-8")
+    return len(calls)
+
+
+def _clears(node: ast.expr) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    called = node.func
+    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+    return name.endswith("zero_grad")
+
+
+def _function(tree: ast.AST, name: str) -> ast.AST:
+    """The function or class of that qualified name; the module for an empty one."""
+    for part in filter(None, name.split(".")):
+        inner = (
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+            and node.name == part
+        )
+        found = next(inner, None)
+        if found is None:
+            raise LookupError(f"there is no {part} in it: {name!r} names no function")
+        tree = found
+    return tree
+
+
+def told(states: Iterator[State]) -> Iterator[str]:
+    """A table in Markdown."""
+    yield "| repository | commit | function | state | why | findings |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for each in states:
+        loop = each.loop
+        yield (
+            f"| {loop.repository} | `{each.commit[:10]}` | `{loop.path}` "
+            f"`{loop.function or 'the script'}` | {each.state} | {each.why} | "
+            f"{len(each.findings)} |"
+        )

@@ -1,0 +1,254 @@
+"""Faults that were missed in a reading of public code, and what is right in their place."""
+
+from __future__ import annotations
+
+from tests.static.twins.blamed_in_public_code import TWO_NETS
+
+TWINS = {
+    "an imported object deposits and steps": """
+        from timm.utils import NativeScaler
+
+        loss_scaler = NativeScaler()
+        for x, y in loader:
+            optimizer.zero_grad()  # right only
+            loss = criterion(model(x), y)
+            loss_scaler(loss, optimizer, parameters=model.parameters())  # GL101
+        """,
+    "a rate in a progress bar reads no gradient": """
+        for x, y in loader:
+            optimizer.zero_grad()  # right only
+            loss = criterion(model(x), y)
+            loss.backward()
+            print(optimizer.param_groups[0]["lr"])
+            optimizer.zero_grad()  # wrong only, GL201
+            optimizer.step()
+        """,
+    "a rate beside a window whose micro-batches are each cleared": """
+        from tqdm import tqdm
+
+        n, bar = 4, tqdm(loader)
+        for i, (x, y) in enumerate(bar):
+            optimizer.zero_grad()  # wrong only, GL201
+            (criterion(model(x), y) / n).backward()
+            bar.set_postfix(lr=optimizer.param_groups[0]["lr"])
+            if (i + 1) % n == 0 or i + 1 == len(loader):
+                optimizer.step()
+                optimizer.zero_grad()  # right only
+        """,
+    "unknown nets, and a graph that nothing walks again": """
+        from nets import build
+
+        net = build()
+        learner = torch.optim.SGD(net.parameters(), lr=0.1)
+        for x, y in loader:
+            learner.zero_grad()
+            loss = criterion(net(x), y)
+            loss.backward()  # right only
+            loss.backward(retain_graph=True)  # wrong only, GL703
+            learner.step()
+        """,
+    "an update with nothing recorded": """
+        scaler = torch.amp.GradScaler()
+        for x, y in loader:
+            optimizer.zero_grad()
+            scaler.scale(criterion(model(x), y)).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            scaler.update()  # wrong only, GL403
+        """,
+    "an unscale that neither a step nor an update follows": """
+        scaler = torch.amp.GradScaler()
+        for x, y in loader:
+            optimizer.zero_grad()
+            scaler.scale(criterion(model(x), y)).backward()
+            scaler.unscale_(optimizer)  # GL405
+            norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            if torch.isfinite(norm):
+                scaler.step(optimizer)
+                scaler.update()  # wrong only
+            scaler.update()  # right only
+        """,
+    "another's backward comes after the own one": TWO_NETS
+    + """
+        for x, _ in loader:
+            d_optimizer.zero_grad()
+            g_optimizer.zero_grad()
+            fake = G(torch.randn(16, 4))
+            (D(fake.detach()).mean() - D(x).mean()).backward()
+            d_optimizer.step()  # right only
+            D.requires_grad_(False)  # right only
+            (-D(fake).mean()).backward()
+            D.requires_grad_(True)  # right only
+            d_optimizer.step()  # wrong only, GL102
+            g_optimizer.step()
+        """,
+    "optimizer and scheduler come as parameters": """
+        def train(net, spender, scheduler):
+            for epoch in range(epochs):
+                scheduler.step()  # wrong only, GL503
+                for x, y in loader:
+                    spender.zero_grad()
+                    criterion(net(x), y).backward()
+                    spender.step()
+                scheduler.step()  # right only
+        """,
+    "a closure without a clear": """
+        for x, y in loader:
+            def closure():
+                optimizer.zero_grad()  # right only
+                loss = criterion(model(x), y)
+                loss.backward()
+                return loss
+
+            optimizer.step(closure)  # GL101
+        """,
+    "an optimizer is handed to a call that is not followed": """
+        from tools import log_rate
+
+        for x, y in loader:
+            optimizer.zero_grad()  # right only
+            criterion(model(x), y).backward()
+            optimizer.step()  # GL101
+            log_rate(optimizer)
+        """,
+    "a target net is not detached": """
+        import copy
+
+        target = copy.deepcopy(model)
+        learner = torch.optim.Adam(model.parameters())  # GL601
+        for x, y in loader:
+            with torch.no_grad():  # right only
+                goal = target(x)  # right only
+            goal = target(x)  # wrong only
+            learner.zero_grad()
+            F.mse_loss(model(x), y + 0.9 * goal).backward()
+            learner.step()
+            for p, q in zip(model.parameters(), target.parameters()):
+                q.data.mul_(0.99).add_(0.01 * p.data)
+        """,
+    "a target net in an agent is not detached": """
+        class Agent:
+            def __init__(self):
+                self.net, self.target = nn.Linear(8, 3), nn.Linear(8, 3)
+                self.target.load_state_dict(self.net.state_dict())
+                self.learner = torch.optim.Adam(self.net.parameters())  # GL601
+
+            def learn(self, x, reward, following):
+                goal = reward + 0.99 * self.target(following).max(1)[0]
+                goal = goal.detach()  # right only
+                loss = F.mse_loss(self.net(x).max(1)[0], goal)
+                self.learner.zero_grad()
+                loss.backward()
+                self.learner.step()
+
+        agent = Agent()
+        for i, (x, reward) in enumerate(loader):
+            agent.learn(x, reward, x)
+            if i % 100 == 0:
+                agent.target.load_state_dict(agent.net.state_dict())
+        """,
+    "a criterion in a list has weights": """
+        class Weighted(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.ones(3))
+
+            def forward(self, out, y):
+                return (F.cross_entropy(out, y, reduction="none") * self.weight.sum()).mean()
+
+        criteria = [nn.CrossEntropyLoss(), Weighted()]  # wrong only
+        criteria = [nn.CrossEntropyLoss()]  # right only
+        learner = torch.optim.Adam(model.parameters())  # GL601
+        for x, y in loader:
+            learner.zero_grad()
+            out = model(x)
+            sum(each(out, y) for each in criteria).backward()
+            learner.step()
+        """,
+    "a clear that is not called": """
+        for x, y in loader:
+            optimizer.zero_grad()  # right only
+            optimizer.zero_grad  # wrong only
+            criterion(model(x), y).backward()
+            optimizer.step()  # GL101
+        """,
+    "a clear on some steps only": """
+        for i, (x, y) in enumerate(loader):
+            if i % 100 == 0:
+                optimizer.zero_grad()  # wrong only
+                print(i)
+            optimizer.zero_grad()  # right only
+            criterion(model(x), y).backward()
+            optimizer.step()  # GL101
+        """,
+    "a clear of the head alone": """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.head = nn.Linear(8, 8), nn.Linear(8, 3)
+
+            def forward(self, x):
+                return self.head(self.body(x))
+
+        net = Net()
+        learner = torch.optim.SGD(net.parameters(), lr=0.1)
+        for x, y in loader:
+            net.zero_grad()  # right only
+            net.head.zero_grad()  # wrong only
+            criterion(net(x), y).backward()
+            learner.step()  # GL101
+        """,
+    "a clear of the head of a library's net alone": """
+        from torchvision.models import resnet18
+
+        net = resnet18()
+        learner = torch.optim.SGD(net.parameters(), lr=0.1)
+        for x, y in loader:
+            net.zero_grad()  # right only
+            net.fc.zero_grad()  # wrong only
+            criterion(net(x), y).backward()
+            learner.step()  # GL101
+        """,
+    "a clear in a loop over time": """
+        cell = nn.GRUCell(8, 3)
+        learner = torch.optim.SGD(cell.parameters(), lr=0.1)
+        for x, y in loader:
+            learner.zero_grad()  # right only
+            h = torch.zeros(16, 3)
+            for t in range(5):
+                learner.zero_grad()  # wrong only, GL201
+                h = cell(x[t], h.detach())
+                F.mse_loss(h, y[t]).div(5).backward()
+            learner.step()
+        """,
+    "too many paths through one function": """
+        def train(a, b, c, d, e, f, g):
+            nets = [nn.Linear(8, 8) for _ in range(3)]
+            first = torch.optim.SGD(nets[0].parameters(), lr=0.1)
+            second = torch.optim.SGD(nets[1].parameters(), lr=0.1)
+            third = torch.optim.SGD(nets[2].parameters(), lr=0.1)
+            for x, y in loader:
+                optimizer.zero_grad()  # right only
+                if a:
+                    first.zero_grad()
+                if b:
+                    second.zero_grad()
+                if c:
+                    third.zero_grad()
+                if d:
+                    nets[0](x).mean().backward()
+                if e:
+                    nets[1](nets[0](x)).mean().backward()
+                if f:
+                    nets[2](nets[1](nets[0](x))).mean().backward()
+                if g:
+                    first.step()
+                if a or b:
+                    second.step()
+                if b or c:
+                    third.step()
+                criterion(model(x), y).backward()
+                optimizer.step()  # GL101
+        """,
+}
+"""The first of a pair is silent; in the second the fault is found."""
