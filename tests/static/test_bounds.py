@@ -7,7 +7,7 @@ import pytest
 from gradledger.static import check as pipeline
 from gradledger.static.domain.scopes import MOST_WORK, TOO_MUCH
 from gradledger.static.lower.lowering import MOST_WORK_IN_A_FILE
-from gradledger.static.lower.state import State
+from gradledger.static.lower.machine import Machine
 from tests.static.programs import ONE_NET, check
 
 TRAINS = """
@@ -66,13 +66,13 @@ NO_END = {
 def walked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The statements that were walked: one item for each."""
     statements: list[int] = []
-    count = State.count_statement
+    count = Machine.count_statement
 
-    def counting(self: State) -> None:
+    def counting(self: Machine) -> None:
         statements.append(1)
         count(self)
 
-    monkeypatch.setattr(State, "count_statement", counting)
+    monkeypatch.setattr(Machine, "count_statement", counting)
     return statements
 
 

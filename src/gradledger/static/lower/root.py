@@ -12,10 +12,13 @@ from gradledger.static.ir.blocks import holds
 from gradledger.static.ir.effects import Deposits, Spends
 from gradledger.static.ir.keys import within
 from gradledger.static.ir.program import Program
-from gradledger.static.lower.frameworks import Frameworks
 from gradledger.static.project.module import Module
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gradledger.static.lower.machine import Machine
 
 THE_SCRIPT = "the script"
 
@@ -64,67 +67,67 @@ class Root(Value):
         return self.freezing()
 
 
-def root_of(walk: Frameworks, what: str, node: ast.AST, program: Program | None, why: str) -> Root:
+def root_of(machine: Machine, what: str, node: ast.AST, program: Program | None, why: str) -> Root:
     """What a walk knows at its end of the code that it began with."""
-    module = walk.scope.module
-    contents = _contents(walk)
+    module = machine.scope.module
+    contents = _contents(machine)
     return Root(
         what,
-        walk.at(node),
+        machine.at(node),
         program,
-        walk.optimizers,
-        walk.condition_names,
-        tuple(walk.unknown),
+        machine.optimizers,
+        machine.condition_names,
+        tuple(machine.unknown),
         why,
-        _strays(walk),
+        _strays(machine),
         contents,
-        frozenset(walk.uncounted),
-        frozenset(walk.deferred),
-        frozenset(walk.doubted),
-        apart=_apart(walk, contents),
+        frozenset(machine.uncounted),
+        frozenset(machine.deferred),
+        frozenset(machine.doubted),
+        apart=_apart(machine, contents),
         module=module,
-        unwalked=_unwalked(walk, program),
-        only_shown=_only_shown(walk, program),
-        freezing=bool if _known_frozen(walk) else _freezing(module, node, walk.inlined),
+        unwalked=_unwalked(machine, program),
+        only_shown=_only_shown(machine, program),
+        freezing=bool if _known_frozen(machine) else _freezing(module, node, machine.inlined),
     )
 
 
-def _strays(walk: Frameworks) -> frozenset[str]:
+def _strays(machine: Machine) -> frozenset[str]:
     """Models that are called, and that no optimizer has."""
-    called = frozenset(key for key in walk.made if _only_called(walk, key))
-    own = any(isinstance(net, Thing) and net.cls is not None for net in walk.store.values())
-    if not walk.optimizers or not own:
-        return called | _left_out(walk)
+    called = frozenset(key for key in machine.made if _only_called(machine, key))
+    own = any(isinstance(net, Thing) and net.cls is not None for net in machine.store.values())
+    if not machine.optimizers or not own:
+        return called | _left_out(machine)
     from gradledger.static.lower.unowned_modules import never_owned
     from gradledger.static.lower.untrained_attributes import held_untrained, is_like_an_owned
 
     alike = frozenset(
         net.key
-        for name, net in walk.store.items()
+        for name, net in machine.store.items()
         if isinstance(net, Thing) and net.cls is not None and not net.plain
-        if is_like_an_owned(walk, net) and _only_called(walk, name)
+        if is_like_an_owned(machine, net) and _only_called(machine, name)
     )
-    return called.union(alike, _left_out(walk), held_untrained(walk), never_owned(walk))
+    return called.union(alike, _left_out(machine), held_untrained(machine), never_owned(machine))
 
 
-def _only_shown(walk: Frameworks, program: Program | None) -> Places:
-    if program is None or not walk.recorded:
+def _only_shown(machine: Machine, program: Program | None) -> Places:
+    if program is None or not machine.recorded:
         return frozenset()
     from gradledger.static.lower.logged_losses import only_shown
 
-    return only_shown(walk, program)
+    return only_shown(machine, program)
 
 
-def _unwalked(walk: Frameworks, program: Program | None) -> frozenset[str]:
+def _unwalked(machine: Machine, program: Program | None) -> frozenset[str]:
     if program is None or not holds(program, Spends) or holds(program, Deposits):
         return frozenset()
-    if any(map(_may_walk, {scope.module for scope in walk.scopes.values()})):
+    if any(map(_may_walk, {scope.module for scope in machine.scopes.values()})):
         return frozenset()
-    things = [t for t in walk.store.values() if isinstance(t, Thing) and t.sure and not t.plain]
-    computed = frozenset().union(*(thing.reach for thing in things)) - walk.given_away
+    things = [t for t in machine.store.values() if isinstance(t, Thing) and t.sure and not t.plain]
+    computed = frozenset().union(*(thing.reach for thing in things)) - machine.given_away
     return frozenset(
         name
-        for name, optimizer in walk.optimizers.items()
+        for name, optimizer in machine.optimizers.items()
         if optimizer.torchs and not optimizer.outside
         if optimizer.keys and optimizer.keys <= computed
     )
@@ -141,10 +144,10 @@ def _may_walk(module: Module) -> bool:
     )
 
 
-def _contents(walk: Frameworks) -> dict[str, frozenset[str]]:
+def _contents(machine: Machine) -> dict[str, frozenset[str]]:
     """What each object holds under another name than its own."""
     contents: dict[str, set[str]] = {}
-    for name, value in walk.store.items():
+    for name, value in machine.store.items():
         if not isinstance(value, Thing) or value.plain or not value.key:
             continue
         owner, dot, _ = name.rpartition(".")
@@ -153,41 +156,41 @@ def _contents(walk: Frameworks) -> dict[str, frozenset[str]]:
     return {owner: frozenset(held) for owner, held in contents.items()}
 
 
-def _apart(walk: Frameworks, contents: dict[str, frozenset[str]]) -> frozenset[str]:
+def _apart(machine: Machine, contents: dict[str, frozenset[str]]) -> frozenset[str]:
     """The nets of optimizers that the code makes itself, out of no other net, and for nobody."""
-    if len(walk.optimizers) < 2:
+    if len(machine.optimizers) < 2:
         return frozenset()
-    held = {key for optimizer in walk.optimizers.values() for key in optimizer.keys or ()}
+    held = {key for optimizer in machine.optimizers.values() for key in optimizer.keys or ()}
     return frozenset(
         key
         for key in held
-        if isinstance(net := walk.store.get(key), Thing)
+        if isinstance(net := machine.store.get(key), Thing)
         and (net.cls is not None or net.built.startswith("torch.nn."))
         and not (net.reach | net.maybe | contents.get(key, frozenset())) - {key}
-        and key.rpartition(":")[2] in _all_only_called(walk)
+        and key.rpartition(":")[2] in _all_only_called(machine)
     )
 
 
-def _only_called(walk: Frameworks, key: str) -> bool:
+def _only_called(machine: Machine, key: str) -> bool:
     """Does the file call this model, and nothing else that could train it?"""
     name = key.rpartition(":")[2]
     if not name.isidentifier():
         return False
-    other_uses = walk.uses().of(name) - {"train"}
+    other_uses = machine.uses().of(name) - {"train"}
     if other_uses and not other_uses <= {"parameters", "state_dict", "load_state_dict", "eval"}:
         return False
-    if name not in _all_only_called(walk):
+    if name not in _all_only_called(machine):
         return False
-    return not other_uses or _follows(walk, name)
+    return not other_uses or _follows(machine, name)
 
 
-def _left_out(walk: Frameworks) -> frozenset[str]:
+def _left_out(machine: Machine) -> frozenset[str]:
     """Layers in plain lists of the nets that optimizers have, and that these know nothing of."""
     left_out: set[str] = set()
-    modules = {scope.module for scope in walk.scopes.values()}
-    for key, names in walk.unlisted.items():
-        net = walk.store.get(key)
-        owned = any(key in (o.keys or ()) for o in walk.optimizers.values())
+    modules = {scope.module for scope in machine.scopes.values()}
+    for key, names in machine.unlisted.items():
+        net = machine.store.get(key)
+        owned = any(key in (o.keys or ()) for o in machine.optimizers.values())
         if not owned or not isinstance(net, Thing) or net.cls is None:
             continue
         others = [m.source for m in modules if m is not net.cls.module]
@@ -197,27 +200,27 @@ def _left_out(walk: Frameworks) -> frozenset[str]:
     return frozenset(left_out)
 
 
-def _follows(walk: Frameworks, name: str) -> bool:
+def _follows(machine: Machine, name: str) -> bool:
     """Is all that changes the model what another one's parameters are?"""
     from gradledger.static.lower.untrained_modules import followers
 
-    return name in followers(walk.scope.module.tree)
+    return name in followers(machine.scope.module.tree)
 
 
-def _all_only_called(walk: Frameworks) -> frozenset[str]:
-    tree = walk.scope.module.tree
-    known = walk.known.only_called.get(id(tree))
+def _all_only_called(machine: Machine) -> frozenset[str]:
+    tree = machine.scope.module.tree
+    known = machine.known.only_called.get(id(tree))
     if known is None:
         from gradledger.static.lower.untrained_modules import only_called
 
-        known = walk.known.only_called[id(tree)] = only_called(tree)
+        known = machine.known.only_called[id(tree)] = only_called(tree)
     return known
 
 
-def _known_frozen(walk: Frameworks) -> bool:
+def _known_frozen(machine: Machine) -> bool:
     """Was one of the nets that somebody trains ever frozen?"""
-    held = [key for optimizer in walk.optimizers.values() for key in optimizer.keys or ()]
-    return any(within(key, k) or within(k, key) for key in walk.ever_frozen for k in held)
+    held = [key for optimizer in machine.optimizers.values() for key in optimizer.keys or ()]
+    return any(within(key, k) or within(k, key) for key in machine.ever_frozen for k in held)
 
 
 def _freezing(module: Module, node: ast.AST, inlined: set[int]) -> Callable[[], bool]:

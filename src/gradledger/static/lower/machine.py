@@ -9,10 +9,30 @@ from gradledger.ledger.events import Event
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.static.domain.join import joined
-from gradledger.static.domain.scopes import LETTERS_IN_A_STEP, Effort, LoopState, Scope
-from gradledger.static.domain.values import Known, Optimizer, Scaler, Thing, kept_in
+from gradledger.static.domain.scopes import LETTERS_IN_A_STEP, Effort, Knowledge, LoopState, Scope
+from gradledger.static.domain.values import (
+    UNKNOWN,
+    FunctionDef,
+    Known,
+    Optimizer,
+    Scaler,
+    Thing,
+    kept_in,
+)
 from gradledger.static.ir.blocks import sequence
 from gradledger.static.ir.program import Do, Forget, Leave, Program, Sequence
+from gradledger.static.lower import (
+    assign,
+    assign_targets,
+    calls,
+    conditions,
+    frameworks,
+    inline,
+    loops,
+)
+from gradledger.static.lower.arguments import Arguments
+from gradledger.static.lower.dispatch import EXPRESSIONS, STATEMENTS
+from gradledger.static.lower.statements import end_epochs
 from gradledger.static.project.module import Module
 from gradledger.static.project.name_uses import Uses
 from gradledger.static.project.project import Project
@@ -28,12 +48,16 @@ NAMES_IN_A_STEP = 256
 Store = dict[str, Known]
 
 
-class State(Effort):
-    """Names and values, and the block being written."""
+class Machine(Effort):
+    """Follows code."""
 
-    def __init__(self, project: Project, module: Module) -> None:
+    def __init__(self, project: Project, module: Module, known: Knowledge) -> None:
         super().__init__()
         self.project = project
+        self.known = known
+        self.backwards = 0
+        """How many backward passes the walk has met."""
+        self.no_sync_maybe = False
         self.store: Store = {}
         self.scopes: dict[str, Scope] = {}
         self.scope = self._open(Scope("", module))
@@ -261,6 +285,92 @@ class State(Effort):
                 known = self.optimizers.get(value.name)
                 if known is not None and known.keys != value.keys:
                     self.optimizers[value.name] = replace(known, keys=value.keys)
+
+    def eval(self, node: ast.expr | None) -> Known:
+        """What the expression stands for."""
+        if node is None:
+            return UNKNOWN
+        handler = EXPRESSIONS.get(type(node))
+        return UNKNOWN if handler is None else handler(self, node)
+
+    def run(self, body: list[ast.stmt]) -> None:
+        """Walks through the statements in order."""
+        before, self.ended = self.ended, []
+        for statement in body:
+            self.count_statement()
+            handler = STATEMENTS.get(type(statement))
+            if handler is not None:
+                handler(self, statement)
+            if self.out and isinstance(self.out[-1], Leave):
+                last = self.out.pop()
+                end_epochs(self)
+                self.out.append(last)
+                break
+        else:
+            end_epochs(self)
+        self.ended = before
+
+    def call_value(self, callee: Known, node: ast.Call) -> Known:
+        """What a call of this value gives and does."""
+        return calls.call_value(self, callee, node)
+
+    def assign(self, target: ast.expr, value: Known) -> None:
+        """Gives names to a value."""
+        assign_targets.assign(self, target, value)
+
+    def rebind(self, target: ast.expr, value: Known) -> None:
+        """Changes what a name stands for, without a new value being assigned."""
+        assign_targets.rebind(self, target, value)
+
+    def flag(self, test: ast.expr) -> Known | None:
+        """A condition as a value: a truth that is known, or one about windows and rounds."""
+        return conditions.flag(self, test)
+
+    def answer(self, test: ast.expr) -> bool | None:
+        """Whether a condition is surely true or false; None where that is not known."""
+        return conditions.answer(self, test)
+
+    def items_of(self, node: ast.expr) -> Known:
+        """What a loop over this goes through."""
+        return loops.items_of(self, node)
+
+    def property_of(self, method: FunctionDef, thing: Thing, name: str) -> Known:
+        """The value of a property."""
+        return inline.property_of(self, method, thing, name)
+
+    def framework_made(self, dotted: str, arguments: Arguments, node: ast.Call) -> Known | None:
+        """What a function of a framework gives."""
+        return frameworks.framework_made(self, dotted, arguments, node)
+
+    def framework_call(self, thing: Thing, name: str, node: ast.Call) -> Known | None:
+        """Calls a method of an object that a framework gives."""
+        return frameworks.framework_call(self, thing, name, node)
+
+    def engine_backward(self, engine: Thing, loss: Thing, node: ast.Call) -> Known:
+        """`engine.backward(loss)`."""
+        return frameworks.engine_backward(self, engine, loss, node)
+
+    def apex(self, call: ast.Call, item: ast.withitem, after: list[Callable[[], None]]) -> None:
+        """`with amp.scale_loss(loss, optimizer) as scaled`."""
+        frameworks.apex_scaled_loss(self, call, item, after)
+
+    def accumulate(self, call: ast.Call) -> None:
+        """`with accelerator.accumulate(model)`."""
+        frameworks.accumulate(self, call)
+
+    def returned(self, value: Known, node: ast.Return) -> None:
+        """What a framework does with what its hook returns."""
+        frameworks.returned(self, value, node)
+
+    def set_by_name(self, node: ast.Call, value: ast.expr) -> Known:
+        """`setattr(parameter, "grad", value)`."""
+        return assign.set_by_name(self, node, value)
+
+    def follow(
+        self, function: FunctionDef, arguments: Arguments, node: ast.AST, *, root: bool
+    ) -> Known:
+        """Walks through the function, as a block of its own."""
+        return inline.follow(self, function, arguments, node, root=root)
 
 
 _A_WALKS_OWN = frozenset(
