@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gradledger.static import check as pipeline
-from gradledger.static.domain.scopes import MOST_WORK, TOO_MUCH
+from gradledger.static.domain.scopes import MOST_WORK, TOO_MUCH, Effort
 from gradledger.static.lower.lowering import MOST_WORK_IN_A_FILE
-from gradledger.static.lower.machine import Machine
 from tests.static.programs import ONE_NET, check
 
 TRAINS = """
@@ -66,13 +65,13 @@ NO_END = {
 def walked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The statements that were walked: one item for each."""
     statements: list[int] = []
-    count = Machine.count_statement
+    count = Effort.count_statement
 
-    def counting(self: Machine) -> None:
+    def counting(self: Effort) -> None:
         statements.append(1)
         count(self)
 
-    monkeypatch.setattr(Machine, "count_statement", counting)
+    monkeypatch.setattr(Effort, "count_statement", counting)
     return statements
 
 

@@ -21,6 +21,9 @@ back for it: functions that call each other in loops would have no end."""
 LETTERS_IN_A_STEP = 400
 """Of tables that stand in the source: to read so much takes as long. Other code has statements."""
 
+NAMES_IN_A_STEP = 256
+"""To compare so many names takes about as long as to walk through a statement."""
+
 DEEPEST = 14
 """So many calls inside of one another are followed."""
 
@@ -48,6 +51,10 @@ class Effort:
         self.count_work(1)
         if self.statements > self.most_statements:
             raise TooMuchCode(TOO_MUCH)
+
+    def count_names(self, number: int) -> None:
+        """Counts that so many names are compared, or copied."""
+        self.count_work(number // NAMES_IN_A_STEP)
 
     def count_work(self, steps: int) -> None:
         """Raises TooMuchCode where nobody has the time."""
@@ -186,7 +193,7 @@ class LoopState:
         self.length = ""
         """How it is spelled how often the loop goes round."""
 
-    def is_of_all_data(self, around: list[LoopState]) -> bool:
+    def is_of_all_data(self, around: tuple[LoopState, ...]) -> bool:
         """Does it go through a data set, and not through parts of what another loop draws?"""
         if not self.of_data or self.node is None:
             return False

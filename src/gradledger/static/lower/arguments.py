@@ -7,6 +7,7 @@ from gradledger.ledger.values import replace
 from gradledger.static.domain.scopes import Scope
 from gradledger.static.domain.values import FunctionDef, Items, Known, Optimizer, Thing
 from gradledger.static.lower.names import in_module, lookup
+from gradledger.static.lower.scope_names import note_holder
 from gradledger.static.lower.spelling import is_static
 from gradledger.static.lower.value_names import register
 from gradledger.static.source import syntax as ast
@@ -75,9 +76,9 @@ def bind_arguments(
             value = replace(value, key=full)
         elif isinstance(value, Optimizer) and not value.name:  # made right in the call
             value = register(machine, replace(value, name=name))
-        machine.store[full] = value
-        machine.note_holder(value, name, scope)
+        machine.set(full, value)
+        note_holder(machine, value, name, scope)
     if node.args.vararg:
-        machine.store[scope.id + node.args.vararg.arg] = Items(tuple(given[len(names) :]))
+        machine.set(scope.id + node.args.vararg.arg, Items(tuple(given[len(names) :])))
     if node.args.kwarg:
-        machine.store[scope.id + node.args.kwarg.arg] = Thing(scope.id + node.args.kwarg.arg)
+        machine.set(scope.id + node.args.kwarg.arg, Thing(scope.id + node.args.kwarg.arg))

@@ -13,7 +13,6 @@ from gradledger.static.domain.values import (
     NO_PLACES,
     PLAIN,
     Constant,
-    Count,
     Flag,
     Gradients,
     Items,
@@ -39,6 +38,8 @@ from gradledger.static.domain.weights import (
 from gradledger.static.ir.effects import Reads
 from gradledger.static.ir.keys import NO_KEYS, Keys
 from gradledger.static.lower.attributes import named_by
+from gradledger.static.lower.condition_keys import counts_rounds
+from gradledger.static.lower.counting import count_result
 from gradledger.static.lower.loader_sizes import shape_of
 from gradledger.static.lower.names import where
 from gradledger.static.source import syntax as ast
@@ -65,7 +66,7 @@ def eval_binary(machine: Machine, node: ast.BinOp) -> Known:
     """Arithmetic: of counters, of parameters, of losses."""
     left, right = used(machine, node.left), used(machine, node.right)
     operator = operator_of(node)
-    counted = _counted(left, right, node)
+    counted = count_result(left, right, node)
     if counted is not None:
         return counted
     if left == LENGTH and isinstance(node.op, ast.Sub) and right == Constant.of(1):
@@ -120,15 +121,15 @@ def _counts_the_batch(machine: Machine, node: ast.expr) -> bool:
             pass
         case _:
             return False
-    loop = machine.loops[-1].node if machine.loops else None
-    if loop is None or where(machine, data) not in machine.loops[-1].assigned:
+    loop = machine.context.loops[-1].node if machine.context.loops else None
+    if loop is None or where(machine, data) not in machine.context.loops[-1].assigned:
         return False
     return any(isinstance(n, ast.Name) and n.id == data for n in ast.walk(loop.target))
 
 
 def computed(machine: Machine, *values: Known, sure: bool = True) -> Thing:
     """What is computed from these: its graph leads where theirs do."""
-    if not machine.grad_enabled:
+    if not machine.context.grad_enabled:
         return PLAIN
     things = [v for v in values if isinstance(v, Thing) and not v.plain]
     if all(map(is_plain, values)):
@@ -139,7 +140,7 @@ def computed(machine: Machine, *values: Known, sure: bool = True) -> Thing:
         # What code out of sight does with an object, a model among them, nobody knows.
         surely = NO_KEYS.union(*(_graph_of(v) for v in values if not _is_object(v)))
         reach, maybe = surely, maybe | (reach - surely)
-        machine.in_doubt |= surely
+        machine.log.in_doubt |= surely
     return Thing(
         reach=reach,
         maybe=maybe,
@@ -147,16 +148,28 @@ def computed(machine: Machine, *values: Known, sure: bool = True) -> Thing:
         kept=frozenset().union(*map(kept_in, values)),
         carried=frozenset().union(*map(carried_by, values)) if sure else frozenset(),
         local=any(t.local for t in things),
-        depth=min((t.depth for t in things if t.reach and t.sure), default=len(machine.loops)),
+        depth=min(
+            (t.depth for t in things if t.reach and t.sure), default=len(machine.context.loops)
+        ),
         sure=sure and any(t.sure or t.leaf for t in things),
         passes=passes_of(values),
         by_name=any(t.by_name for t in things),
     )
 
 
+def _flag(machine: Machine, test: ast.expr) -> Known | None:
+    """A condition as a value: a truth that is known, or one about windows and rounds."""
+    if not machine.context.loops and not isinstance(test, ast.Compare):
+        return None
+    asked = machine.condition(test)
+    if isinstance(asked, bool):
+        return Constant.of(asked)
+    return Flag(asked) if counts_rounds(asked) else None
+
+
 def eval_unary(machine: Machine, node: ast.UnaryOp) -> Known:
     """`-loss` is as good a loss as any."""
-    if isinstance(node.op, ast.Not) and (flag := machine.flag(node)) is not None:
+    if isinstance(node.op, ast.Not) and (flag := _flag(machine, node)) is not None:
         return flag
     value = used(machine, node.operand)
     if isinstance(value, Constant) and isinstance(node.op, ast.USub):
@@ -169,9 +182,9 @@ def eval_unary(machine: Machine, node: ast.UnaryOp) -> Known:
 
 def eval_conditional(machine: Machine, node: ast.IfExp) -> Known:
     """One of two values."""
-    answer = machine.answer(node.test)
-    if answer is not None:
-        return machine.eval(node.body if answer else node.orelse)
+    asked = machine.condition(node.test)
+    if isinstance(asked, bool):
+        return machine.eval(node.body if asked else node.orelse)
     one, other = machine.eval(node.body), machine.eval(node.orelse)
     if isinstance(one, Flag) and isinstance(other, Constant) and _is_more_than_one(node.test):
         return one  # windows of one micro-batch: what is asked has the same answer there
@@ -180,7 +193,7 @@ def eval_conditional(machine: Machine, node: ast.IfExp) -> Known:
 
 def eval_boolean(machine: Machine, node: ast.BoolOp) -> Known:
     """`a or b` is one of them."""
-    flag = machine.flag(node)
+    flag = _flag(machine, node)
     if flag is not None:
         return flag
     values = [machine.eval(value) for value in node.values]
@@ -192,7 +205,7 @@ def eval_boolean(machine: Machine, node: ast.BoolOp) -> Known:
 
 def eval_comparison(machine: Machine, node: ast.Compare) -> Known:
     """A truth; to ask whether a gradient is None is not to read it."""
-    flag = machine.flag(node)
+    flag = _flag(machine, node)
     if flag is not None:
         return flag
     for operand in (node.left, *node.comparators):
@@ -267,46 +280,6 @@ def _graph_of(value: Known) -> Keys:
     if isinstance(value, Thing):
         return NO_KEYS if value.plain else reach_of(value)
     return reach_of(value)
-
-
-def _counted(left: Known, right: Known, node: ast.BinOp) -> Known | None:
-    """A counter plus or minus a number, or a counter that runs on."""
-    if not (isinstance(left, Count) or isinstance(right, Count)):
-        if isinstance(left, Constant) and isinstance(right, Constant):
-            return _constant(left.value, right.value, node)
-        return None
-    counter, other = (left, right) if isinstance(left, Count) else (right, left)
-    if isinstance(other, Thing) and not other.plain:
-        return None
-    if (
-        isinstance(other, Constant)
-        and isinstance(other.value, int)
-        and isinstance(node.op, ast.Add | ast.Sub)
-        and (isinstance(node.op, ast.Add) or counter is left)
-    ):
-        sign = 1 if isinstance(node.op, ast.Add) else -1
-        return Count(counter.loop, counter.plus + sign * other.value)  # type: ignore[union-attr]
-    return PLAIN if isinstance(node.op, ast.Mod) else Count("")
-
-
-def _constant(left: object, right: object, node: ast.BinOp) -> Known:
-    if not (isinstance(left, int | float) and isinstance(right, int | float)):
-        return PLAIN
-    try:
-        match node.op:
-            case ast.Add():
-                return Constant.of(left + right)
-            case ast.Sub():
-                return Constant.of(left - right)
-            case ast.Mult():
-                return Constant.of(left * right)
-            case ast.Div():
-                return Constant.of(left / right)
-            case ast.FloorDiv():
-                return Constant.of(left // right)
-    except (ArithmeticError, ValueError):
-        pass
-    return PLAIN
 
 
 def _is_more_than_one(test: ast.expr) -> bool:

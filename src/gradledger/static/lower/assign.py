@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from gradledger.ledger.values import replace
 from gradledger.static.domain.values import (
     NONE,
@@ -20,12 +18,11 @@ from gradledger.static.domain.values import (
     is_plain,
     kept_in,
 )
-from gradledger.static.domain.weights import operator_of, terms_of
+from gradledger.static.domain.weights import operator_of
 from gradledger.static.ir.effects import Edits, Reads, Renews
-from gradledger.static.lower.arithmetic import combined, computed, used
+from gradledger.static.lower.arithmetic import combined, used
 from gradledger.static.lower.attributes import named_by
 from gradledger.static.lower.expressions import cut, release, source_of
-from gradledger.static.lower.gradient_calls import keep_loss
 from gradledger.static.lower.manual_updates import (
     edit_gradient,
     is_update_by_hand,
@@ -35,17 +32,17 @@ from gradledger.static.lower.manual_updates import (
 )
 from gradledger.static.lower.names import (
     full_name,
-    is_of_this_batch,
     key_of,
-    lookup,
-    names_walked_back,
     where,
 )
 from gradledger.static.lower.output_parts import may_be_a_number
+from gradledger.static.lower.quiet_values import eval_quietly
 from gradledger.static.lower.return_values import handed_on
+from gradledger.static.lower.scope_names import file_uses
 from gradledger.static.lower.spelling import called_name
+from gradledger.static.lower.summed_losses import growing, hold, summed
 from gradledger.static.lower.unknown_calls import arguments_of, freeze
-from gradledger.static.lower.windows import eval_quietly, is_remainder
+from gradledger.static.lower.windows import is_remainder
 from gradledger.static.models import facts, graphless
 from gradledger.static.source import syntax as ast
 
@@ -61,13 +58,16 @@ def run_assign(machine: Machine, node: ast.Assign) -> None:
     """`a = b = value`."""
     match node.targets:
         case [ast.Tuple(elts=names) | ast.List(elts=names)]:
-            machine.unpacked = node.value, len(names)
+            unpacked: tuple[ast.expr | None, int] = node.value, len(names)
+        case _:
+            unpacked = None, 0
     handed_on = _hands_on(machine, node)
-    value = machine.eval(node.value)
+    with machine.within(unpacked=unpacked):
+        value = machine.eval(node.value)
     if handed_on is not None:
         value = _with_graph(machine, value, handed_on)
-    if len(node.targets) == 1 and machine.loops:
-        value = _growing(machine, node.targets[0], node.value, value)
+    if len(node.targets) == 1 and machine.context.loops:
+        value = growing(machine, node.targets[0], node.value, value)
     for target in node.targets:
         _assign_statement(machine, target, value, node)
         if isinstance(target, ast.Name):
@@ -78,7 +78,7 @@ def run_assign(machine: Machine, node: ast.Assign) -> None:
 
 def _hands_on(machine: Machine, node: ast.Assign) -> ast.Call | None:
     """`state = step(net, state)`, of what the round before has left: the call."""
-    if not machine.loops or not isinstance(node.value, ast.Call) or len(node.targets) > 1:
+    if not machine.context.loops or not isinstance(node.value, ast.Call) or len(node.targets) > 1:
         return None
     target = node.targets[0]
     parts = target.elts if isinstance(target, ast.Tuple) else [target]
@@ -87,7 +87,7 @@ def _hands_on(machine: Machine, node: ast.Assign) -> ast.Call | None:
     for part in parts:
         if given and type(part) in kinds and source_of(machine, part) in given:
             key = key_of(machine, part)
-            if key and key not in machine.loops[-1].assigned:
+            if key and key not in machine.context.loops[-1].assigned:
                 return node.value
     return None
 
@@ -98,26 +98,24 @@ def _with_graph(machine: Machine, made: Known, call: ast.Call) -> Known:
     if not isinstance(function, FunctionDef):
         return made
     arguments = arguments_of(machine, call)
-    return handed_on(
-        machine, function, made, lambda: machine.follow(function, arguments, call, root=False)
-    )
+    return handed_on(machine, function, made, lambda: machine.follow(function, arguments, call))
 
 
 def _note_name(machine: Machine, name: str, value: Known, node: ast.expr) -> None:
     """What a name tells from now on: a rest, a flag, a loss of which nobody knows the graph."""
     full = full_name(machine, name)
     if is_remainder(node):
-        machine.remainders.add(full)
-    if machine.loops and isinstance(value, Constant) and isinstance(value.value, bool):
-        machine.flags[full] = len(machine.loops)
-    now = machine.store.get(full)
+        machine.log.remainders.add(full)
+    if machine.context.loops and isinstance(value, Constant) and isinstance(value.value, bool):
+        machine.log.flags[full] = len(machine.context.loops)
+    now = machine.flow.store.get(full)
     if isinstance(now, Thing) and _is_made_of(name, node):
-        machine.store[full] = replace(now, sure=isinstance(value, Thing) and value.sure)
+        machine.set(full, replace(now, sure=isinstance(value, Thing) and value.sure))
 
 
 def _cut_item(machine: Machine, target: ast.Subscript, value: ast.expr) -> None:
     """`state[key] = state[key].detach()`: in a loop, each in its turn."""
-    each = machine.loops and not isinstance(machine.eval(target.slice), Constant)
+    each = machine.context.loops and not isinstance(machine.eval(target.slice), Constant)
     if each and "detach" in ast.unparse(value):
         cut(machine, target)
 
@@ -159,7 +157,7 @@ def _assign_statement(machine: Machine, target: ast.expr, value: Known, node: as
     if isinstance(value, Thing) and _finds_places(target, node):
         value = Items((value, PLAIN))
     machine.assign(target, value)
-    if machine.loops and isinstance(value, Thing):
+    if machine.context.loops and isinstance(value, Thing):
         _renew_optimizers(machine, target)
 
 
@@ -167,12 +165,24 @@ def _hold_back(machine: Machine, node: ast.stmt) -> None:
     """A net is told when its ranks average. Where that is never, no forward from here does."""
     from gradledger.static.lower.no_sync import never_averages
 
-    around = machine.scope.node or machine.scope.module.tree
+    around = machine.context.scope.node or machine.context.scope.module.tree
     if isinstance(node, ast.Assign) and never_averages(around, node):
-        machine.local = True
+        machine.flow = replace(machine.flow, held_back=True)
 
 
-def set_by_name(machine: Machine, node: ast.Call, value: ast.expr) -> Known:
+def call_setattr(machine: Machine, node: ast.Call) -> Known | None:
+    """`setattr(parameter, "grad", value)`: the same as to assign it."""
+    return _set_by_name(machine, node, node.args[2]) if len(node.args) == 3 else None
+
+
+def call_delattr(machine: Machine, node: ast.Call) -> Known | None:
+    """`delattr(parameter, "grad")`: the same as to assign None."""
+    if len(node.args) != 2:
+        return None
+    return _set_by_name(machine, node, ast.copy_location(ast.Constant(None), node))
+
+
+def _set_by_name(machine: Machine, node: ast.Call, value: ast.expr) -> Known:
     """`setattr(parameter, "grad", value)`: the same as to assign it."""
     owner, name = node.args[:2]
     given = machine.eval(value)
@@ -187,35 +197,9 @@ def set_by_name(machine: Machine, node: ast.Call, value: ast.expr) -> Known:
 def _renew_optimizers(machine: Machine, target: ast.expr) -> None:
     """One that is made out of sight, or several: others in each round."""
     shown = ast.unparse(target)
-    if machine.uses().role(shown) == "optimizer":
+    if file_uses(machine).role(shown) == "optimizer":
         for name in (shown, f"{shown}[*]"):
             machine.emit(Renews(machine.at(target), optimizer=name))
-
-
-def _growing(machine: Machine, target: ast.expr, node: ast.expr, value: Known) -> Known:
-    """`mean = 0.9 * mean + 0.1 * loss`: what is made of itself holds all graphs so far."""
-    if isinstance(node, ast.Tuple) and isinstance(value, Items):
-        parts = target.elts if isinstance(target, ast.Tuple) else [target] * len(node.elts)
-        if len(parts) == len(node.elts) == len(value.values):
-            each = map(partial(_growing, machine), parts, node.elts, value.values)
-            return replace(value, values=tuple(each))
-    elif isinstance(node, ast.IfExp):
-        for way in (node.body, node.orelse):
-            value = _growing(machine, target, way, value)
-    elif isinstance(target, ast.Name) and isinstance(node, ast.BinOp):
-        losses = (lookup(machine, name) for name in _added_to(machine, target.id, node))
-        for loss in losses:
-            if isinstance(loss, Thing) and loss.sure and not loss.plain:
-                return _summed(machine, value, loss, target, target)
-    return value
-
-
-def _added_to(machine: Machine, name: str, node: ast.BinOp) -> list[str]:
-    """The losses that a sum has in it besides itself, if it has itself in it."""
-    terms = list(terms_of(node))
-    if name not in terms or name in names_walked_back(machine):
-        return []
-    return [term for term in terms if term in names_walked_back(machine)]
 
 
 def run_aug_assign(machine: Machine, node: ast.AugAssign) -> None:
@@ -229,7 +213,7 @@ def run_aug_assign(machine: Machine, node: ast.AugAssign) -> None:
     if isinstance(before, Gradients):
         machine.emit(Edits(machine.at(node), *named_by(before.of), "change"))
         return
-    if isinstance(before, Thing) and before.leaf and not machine.grad_enabled:
+    if isinstance(before, Thing) and before.leaf and not machine.context.grad_enabled:
         return  # changed in place: still the tensor that has the gradient
     operator = operator_of(node)
     if isinstance(before, Count) and isinstance(value, Constant):
@@ -251,38 +235,10 @@ def run_aug_assign(machine: Machine, node: ast.AugAssign) -> None:
     made = combined(machine, before, value, operator, node)
     shown = isinstance(value, Thing) and (value.among or may_be_a_number(machine, node.value))
     if isinstance(value, Thing) and operator == "+" and not shown:
-        made = _summed(machine, made, value, node.target, node)
+        made = summed(machine, made, value, node.target, node)
     machine.assign(node.target, made)
     if isinstance(node.target, ast.Subscript) and isinstance(made, Thing) and made.kept:
-        _hold(machine, node.target, made)
-
-
-def _hold(machine: Machine, item: ast.Subscript, value: Thing) -> None:
-    """`totals[k] += loss`: what has the item has its graph, and lets go of it as a whole."""
-    holder = item.value
-    while isinstance(holder, ast.Subscript):
-        holder = holder.value
-    held, index = machine.eval(holder), machine.eval(item.slice)
-    match held, index:
-        case Thing(plain=True), _:
-            machine.rebind(holder, computed(machine, held, value, sure=False))
-        case Thing(), _:
-            machine.rebind(holder, replace(held, kept=held.kept | value.kept))
-        case Items(names=()), Constant(int(place)) if holder is item.value:
-            values = list(held.values)
-            if -len(values) <= place < len(values):
-                values[place] = value
-                machine.rebind(holder, Items(tuple(values)))
-
-
-def _summed(machine: Machine, made: Known, value: Thing, target: ast.expr, node: ast.AST) -> Known:
-    """`total += loss`: the sum holds the graphs of all iterations."""
-    if not isinstance(made, Thing) or made.plain:
-        return made
-    if not machine.loops or not value.sure or value.plain or is_of_this_batch(machine, target):
-        return made
-    at = keep_loss(machine, value, node)
-    return replace(made, kept=made.kept | {at}, sure=True)
+        hold(machine, node.target, made)
 
 
 def run_delete(machine: Machine, node: ast.Delete) -> None:
@@ -296,7 +252,7 @@ def run_delete(machine: Machine, node: ast.Delete) -> None:
             if isinstance(base, Items):
                 machine.rebind(target.value, Items(()))
         elif isinstance(target, ast.Name):
-            value = machine.store.pop(where(machine, target.id), None)
+            value = machine.unset(where(machine, target.id))
             if value is not None:
                 release(machine, kept_in(value), node)
 

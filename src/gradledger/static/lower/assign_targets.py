@@ -25,6 +25,7 @@ from gradledger.static.ir.keys import NO_KEYS, Keys, within
 from gradledger.static.lower.attributes import LABELLED
 from gradledger.static.lower.expressions import release
 from gradledger.static.lower.names import full_name, names_walked_back, where
+from gradledger.static.lower.scope_names import file_uses, note_holder
 from gradledger.static.lower.unknown_calls import freeze
 from gradledger.static.lower.value_names import bind, register
 from gradledger.static.models.facts import has_parameters, last
@@ -64,7 +65,7 @@ def assign(machine: Machine, target: ast.expr, value: Known) -> None:
 
 
 def _assign_name(machine: Machine, target: ast.expr, full: str, value: Known, shown: str) -> None:
-    before = machine.store.get(full)
+    before = machine.flow.store.get(full)
     if isinstance(target, ast.Attribute | ast.Subscript) and isinstance(value, Thing):
         replaced = _exchanged(machine, target)
         if not replaced and not _is_new_to_its_object(machine, target):
@@ -75,10 +76,10 @@ def _assign_name(machine: Machine, target: ast.expr, full: str, value: Known, sh
             freeze(machine, frozenset({full}), Constant.of(True))
     if before is not None:
         gone = kept_in(before) - kept_in(value)
-        if gone and machine.loops:
+        if gone and machine.context.loops:
             release(machine, gone, target)
     short = shown.rpartition(".")[2]
-    if isinstance(value, Thing) and value.plain and machine.uses().of(short) & OF_MODELS:
+    if isinstance(value, Thing) and value.plain and file_uses(machine).of(short) & OF_MODELS:
         value = UNKNOWN  # no data, though it is made of nothing but data
     elif isinstance(value, Thing) and value.sure:
         value = _net_or_tensor(machine, value, short)
@@ -100,7 +101,7 @@ def _net_or_tensor(machine: Machine, value: Thing, name: str) -> Thing:
     """What was computed; `net = self.net()` is itself a net, if it is asked for parameters."""
     recipe = value.built == RECIPE
     built = "" if recipe else value.built
-    if value.key or value.leaf or not machine.uses().of(name) & OF_MODELS:
+    if value.key or value.leaf or not file_uses(machine).of(name) & OF_MODELS:
         return replace(value, built=built)
     # Of a recipe alone, it is another one each time.
     reach = NO_KEYS if recipe else value.reach
@@ -114,18 +115,18 @@ def _another_is_made(machine: Machine, target: ast.expr) -> bool:
     owners = "|".join(
         literal(name) for name in _NAMES.findall(ast.unparse(target)) if name != "self"
     )
-    asked = id(machine.scope.module), owners
+    asked = id(machine.context.scope.module), owners
     known = machine.known.handed_again.get(asked)
     if known is None:
         handed = Pattern(rf"\b(?:{owners})\b(?:[\w.]|\[[^][]*\])*\.parameters\(")
-        lines = filter(handed.search, machine.scope.module.handing_over)
+        lines = filter(handed.search, machine.context.scope.module.handing_over)
         known = machine.known.handed_again[asked] = len(list(islice(lines, 2))) > 1
     return known
 
 
 def _exchanged(machine: Machine, target: ast.expr) -> Keys:
     """In a method: what optimizers still hold of what its object had in this place."""
-    if not machine.optimizers or machine.scope.self_value is None:
+    if not machine.log.optimizers or machine.context.scope.self_value is None:
         return NO_KEYS
     from gradledger.static.lower.replaced_parameters import exchanged_here
 
@@ -134,7 +135,7 @@ def _exchanged(machine: Machine, target: ast.expr) -> Keys:
 
 def _is_new_to_its_object(machine: Machine, target: ast.expr) -> bool:
     """Does a method give it to its object, whose class has made none to begin with?"""
-    own = machine.scope.self_value
+    own = machine.context.scope.self_value
     match target:
         case ast.Attribute(ast.Name("self"), name) if isinstance(own, Thing) and own.cls:
             from gradledger.static.lower.replaced_parameters import had_one
@@ -146,17 +147,20 @@ def _is_new_to_its_object(machine: Machine, target: ast.expr) -> bool:
 def _replaced(machine: Machine, full: str, value: Thing, target: ast.expr) -> Keys:
     """`model.head = nn.Linear(…)` after an optimizer got the old head's parameters: its key."""
     tensor = value.leaf and last(value.built) == "Parameter"
-    if not (has_parameters(value.built) or tensor) or machine.store.get(full) == NONE:
+    if not (has_parameters(value.built) or tensor) or machine.flow.store.get(full) == NONE:
         return NO_KEYS
     if _another_is_made(machine, target):
         return NO_KEYS
-    held = [o.keys or NO_KEYS for o in machine.optimizers.values()]
+    held = [o.keys or NO_KEYS for o in machine.log.optimizers.values()]
     if value.key and any(within(value.key, key) for keys in held for key in keys):
         return NO_KEYS  # whoever has the old one has the new one too
     if (tensor or isinstance(target, ast.Subscript)) and not _was_there(machine, target):
         return NO_KEYS
-    for optimizer in machine.optimizers.values():
-        if optimizer.made_at.via not in (None, machine.scope.via) and "." not in optimizer.name:
+    for optimizer in machine.log.optimizers.values():
+        if (
+            optimizer.made_at.via not in (None, machine.context.scope.via)
+            and "." not in optimizer.name
+        ):
             continue  # it was another function's own, and is gone
         if any(within(full, key) and full != key for key in optimizer.keys or ()):
             return frozenset({full})
@@ -165,7 +169,7 @@ def _replaced(machine: Machine, full: str, value: Thing, target: ast.expr) -> Ke
 
 def _was_there(machine: Machine, target: ast.expr) -> bool:
     """Did the model surely have one in this place, which nobody hands over by itself?"""
-    if machine.scope.module.says_anywhere(GROUPS):
+    if machine.context.scope.module.says_anywhere(GROUPS):
         return False
     if isinstance(target, ast.Attribute):
         return target.attr in ("weight", "bias")
@@ -216,11 +220,11 @@ def _unpack(machine: Machine, targets: list[ast.expr], value: Known) -> None:
 
 def rebind(machine: Machine, target: ast.expr, value: Known) -> None:
     """Changes what a name stands for, without a new value being assigned."""
-    machine.note_holder(value, ast.unparse(target), machine.scope)
+    note_holder(machine, value, ast.unparse(target), machine.context.scope)
     match target:
         case ast.Name(id=name):
-            machine.store[where(machine, name)] = value
+            machine.set(where(machine, name), value)
         case ast.Attribute(value=base, attr=name):
             owner = machine.eval(base)
             if isinstance(owner, Thing) and owner.key:
-                machine.store[f"{owner.key}.{name}"] = value
+                machine.set(f"{owner.key}.{name}", value)

@@ -24,6 +24,7 @@ from gradledger.static.domain.weights import MEAN
 from gradledger.static.ir.effects import Reads
 from gradledger.static.ir.keys import NO_KEYS, Keys
 from gradledger.static.lower.names import defined, in_module, module_scope, names_walked_back
+from gradledger.static.lower.scope_names import file_uses, load
 from gradledger.static.lower.spelling import last_name
 from gradledger.static.lower.value_names import is_evaluating
 from gradledger.static.models.facts import GRADIENT, PLAIN_ATTRIBUTES
@@ -79,16 +80,16 @@ def member(machine: Machine, base: Known, name: str, node: ast.AST) -> Known:
 
 def _scheduled(machine: Machine, scheduler: Scheduler) -> Known:
     """The optimizer whose rate it moves; where that is one of several, one of its own."""
-    if len(scheduler.optimizers) == 1 and scheduler.optimizers[0] in machine.optimizers:
-        return machine.optimizers[scheduler.optimizers[0]]
+    if len(scheduler.optimizers) == 1 and scheduler.optimizers[0] in machine.log.optimizers:
+        return machine.log.optimizers[scheduler.optimizers[0]]
     key = scheduler.key or scheduler.name
     if not key:
         return UNKNOWN
-    return machine.load(f"{key}.optimizer") or Thing(f"{key}.optimizer")
+    return load(machine, f"{key}.optimizer") or Thing(f"{key}.optimizer")
 
 
 def _module_member(machine: Machine, module: Imported, name: str) -> Known:
-    value = machine.load(f"{module_scope(machine, module.module)}{name}")
+    value = load(machine, f"{module_scope(machine, module.module)}{name}")
     if value is None:
         value = defined(machine, module.module, name)
     if value is None:
@@ -107,7 +108,7 @@ def _object_member(machine: Machine, thing: Thing, name: str, node: ast.AST) -> 
         return PLAIN
     _lend(machine, name)
     if thing.key:
-        value = machine.load(f"{thing.key}.{name}")
+        value = load(machine, f"{thing.key}.{name}")
         if value is not None:
             return value
     if name == "training" and is_evaluating(machine, thing.key):
@@ -166,7 +167,7 @@ def _may_be_shown_only(machine: Machine, thing: Thing, name: str) -> bool:
 def _lend(machine: Machine, name: str) -> None:
     """`zero = optimizer.zero_grad`: whoever has it clears, under another name."""
     if name == "zero_grad":
-        machine.doubted.add("GL101")
+        machine.log.doubted.add("GL101")
 
 
 def _class_member(machine: Machine, cls: ClassDef, name: str) -> Known:
@@ -272,12 +273,24 @@ def _default(value: ast.expr) -> ast.expr:
 
 def is_model(machine: Machine, key: str) -> bool:
     """Is what this key names surely a model? By its class, or by what the file does with it."""
-    value = machine.store.get(key)
+    value = machine.flow.store.get(key)
     if isinstance(value, Thing):
         if value.cls is not None:
             bases = bases_outside(machine, value.cls)
             return any("Module" in base for base in bases)
         if value.built.startswith("torch.nn."):
             return True
-    methods = machine.uses().of(key.rpartition(".")[2].rpartition(":")[2])
+    methods = file_uses(machine).of(key.rpartition(".")[2].rpartition(":")[2])
     return bool(methods & {"parameters", "named_parameters", "eval", "no_sync"})
+
+
+def guard(machine: Machine, parameters: Parameters) -> None:
+    """Notes that these were asked whether they have a gradient.
+
+    What is asked of a single parameter in a loop over parameters holds until the loop ends.
+    """
+    if machine.context.in_parameters:
+        guarded = machine.context.guarded | parameters.keys
+        machine.context = replace(machine.context, guarded=guarded)
+    else:
+        machine.flow = replace(machine.flow, guarded=machine.flow.guarded | parameters.keys)

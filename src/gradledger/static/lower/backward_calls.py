@@ -12,6 +12,7 @@ from gradledger.static.ir.program import Branch, Do, Program
 from gradledger.static.lower.arguments import Arguments
 from gradledger.static.lower.arithmetic import computed, keys_of
 from gradledger.static.lower.attributes import method_of
+from gradledger.static.lower.scope_names import is_local
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
 from gradledger.static.source.vocabulary import HOOKS
@@ -43,60 +44,63 @@ def deposit(
     effect = Deposits(
         machine.at(node),
         reach,
-        frozen=machine.frozen,
-        half_frozen=machine.half_frozen,
+        frozen=machine.flow.frozen,
+        half_frozen=machine.flow.half_frozen,
         weight=loss.weight,
         scaler=loss.scaler,
         local=_locality(machine, loss, reach),
         retains=retain == Constant.of(True)
         and create is None
         and not _walks_by_hand(machine)
-        and loss.depth == len(machine.loops)
+        and loss.depth == len(machine.context.loops)
         and all(map(partial(forgets_its_graph, machine), reach)),
         walks=loss.kept | loss.carried,
         passes=loss.passes,
         maybe=loss.maybe if inputs is None else NO_KEYS,
     )
     _deposit_where_frozen(machine, replace(effect, **more) if more else effect)
-    machine.reached |= reach
+    machine.log.reached |= reach
     again = retain is not None and _may_be_for_others(machine, retain, reach)
-    if again or create is not None or machine.listening:
+    if again or create is not None or machine.flow.listening:
         # The graph is walked again, or listened to: this pass may be for hooks or a penalty.
         # Nets that are trained against each other keep it for the other's turn.
         machine.emit(Excuses(machine.at(node), reach))
-    machine.listening = False
-    machine.backwards += 1
+    if machine.flow.listening:
+        machine.flow = replace(machine.flow, listening=False)
+    machine.log.backwards += 1
 
 
 def _deposit_where_frozen(machine: Machine, effect: Deposits) -> None:
     """What an option has frozen gets nothing where that option is chosen."""
-    asked = sorted({name for key, name, _ in machine.frozen_if if _reaches(effect, key)})
-    if len(asked) != 1 or len(machine.optimizers) < 2:  # of several, the paths would be too many
+    asked = sorted({name for key, name, _ in machine.flow.frozen_if if _reaches(effect, key)})
+    if (
+        len(asked) != 1 or len(machine.log.optimizers) < 2
+    ):  # of several, the paths would be too many
         machine.emit(effect)
         return
     name = asked[0]
 
     def frozen_if(answer: bool) -> Program:
-        keys = {key for key, *way in machine.frozen_if if way == [name, answer]}
+        keys = {key for key, *way in machine.flow.frozen_if if way == [name, answer]}
         return Do(replace(effect, frozen=effect.frozen | keys))
 
-    machine.count_work(2)
+    machine.effort.count_work(2)
     machine.out.append(Branch(frozen_if(True), frozen_if(False), name))
 
 
 def _may_be_for_others(machine: Machine, retain: Known, reach: frozenset[str]) -> bool:
     """May a pass that keeps its graph be made for somebody else than the optimizer?"""
-    if len(machine.optimizers) > 1 or retain == Constant.of(False):
+    if len(machine.log.optimizers) > 1 or retain == Constant.of(False):
         return False
     if retain != Constant.of(True) or not reach or _walks_by_hand(machine):
         return True
-    listens = machine.scope.module.says_anywhere(HOOKS)
+    listens = machine.context.scope.module.says_anywhere(HOOKS)
     return listens or not all(map(partial(_is_plain_net, machine), reach))
 
 
 def _is_plain_net(machine: Machine, key: str) -> bool:
     """Is it surely a model, all of it in sight, in which nobody listens?"""
-    thing = machine.store.get(key)
+    thing = machine.flow.store.get(key)
     cls = thing.cls if isinstance(thing, Thing) else None
     listens = cls is not None and cls.module.says_anywhere(HOOKS)
     return forgets_its_graph(machine, key) and not listens
@@ -104,13 +108,13 @@ def _is_plain_net(machine: Machine, key: str) -> bool:
 
 def _walks_by_hand(machine: Machine) -> bool:
     """Does the function ask for gradients itself, besides?"""
-    module = machine.scope.module
-    return "autograd.grad(" in module.text(machine.scope.node or module.tree)
+    module = machine.context.scope.module
+    return "autograd.grad(" in module.text(machine.context.scope.node or module.tree)
 
 
 def forgets_its_graph(machine: Machine, key: str) -> bool:
     """Is it surely a model of which no call leaves a graph behind in it?"""
-    thing = machine.store.get(key)
+    thing = machine.flow.store.get(key)
     if not isinstance(thing, Thing):
         return False
     if thing.cls is None:
@@ -120,22 +124,22 @@ def forgets_its_graph(machine: Machine, key: str) -> bool:
 
 
 def _locality(machine: Machine, loss: Thing, reach: frozenset[str]) -> bool | None:
-    alone = bool(loss.passes) and loss.passes.isdisjoint(machine.averaged.keys())
-    if loss.local and (machine.local or alone):
+    alone = bool(loss.passes) and loss.passes.isdisjoint(machine.log.averaged.keys())
+    if loss.local and (is_local(machine) or alone):
         return True  # the forward decides, wherever the backward stands
     replicated = any(
         isinstance(value, Thing) and value.replicated and (name in reach or value.key in reach)
-        for name, value in machine.store.items()
-    ) or any(machine.averaged.get(called) for called in loss.passes)
+        for name, value in machine.flow.store.items()
+    ) or any(machine.log.averaged.get(called) for called in loss.passes)
     # Under `no_sync()` with its backward alone, it is averaged all the same.
-    settled = machine.local is not None or not _may_hold_back(machine)
+    settled = is_local(machine) is not None or not _may_hold_back(machine)
     return False if replicated and settled else None
 
 
 def _may_hold_back(machine: Machine) -> bool:
     """Is there a word of ranks that do not sync, in some way that is not followed?"""
-    source = machine.scope.module.source
-    return machine.no_sync_maybe or "no_sync" in source or "backward_grad_sync" in source
+    source = machine.context.scope.module.source
+    return machine.context.no_sync_maybe or "no_sync" in source or "backward_grad_sync" in source
 
 
 def _reaches(effect: Deposits, key: str) -> bool:

@@ -6,9 +6,16 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from gradledger.ledger.values import replace
-from gradledger.static.domain.scopes import DATA, Callee
+from gradledger.static.domain.scopes import Callee
 from gradledger.static.domain.values import ClassDef, FunctionDef, Imported, Known, Thing
 from gradledger.static.lower.attributes import lineage, method_of
+from gradledger.static.lower.function_text import (
+    callee_of,
+    is_in_sight,
+    sums_over_data,
+    touches,
+    yields,
+)
 from gradledger.static.lower.names import defined
 from gradledger.static.lower.spelling import called_name
 from gradledger.static.models.facts import REPLICATING
@@ -16,15 +23,9 @@ from gradledger.static.project.module import Function, Module
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
 from gradledger.static.source.vocabulary import (
-    BACKWARDS,
-    CUTS,
     DEPOSITS,
-    DETACHES,
     DOES,
-    NO_GRADIENTS,
-    OPTIMIZES,
     SPENDS,
-    TOUCHES,
 )
 
 TYPE_CHECKING = False
@@ -47,7 +48,7 @@ HARMLESS_DECORATORS = frozenset(
 
 def is_interesting(machine: Machine, function: FunctionDef) -> bool:
     """Does it do anything to gradients, by itself or by what it calls?"""
-    return reaches(machine, function, machine.known.interesting, _touches)
+    return reaches(machine, function, machine.known.interesting, touches)
 
 
 def keeps_cycle(machine: Machine, function: FunctionDef) -> bool:
@@ -74,7 +75,7 @@ def may_deposit(machine: Machine, function: FunctionDef) -> bool:
 
     Who says `accumulate_grad_batches` makes deposits by a framework, out of sight.
     """
-    return reaches(machine, function, machine.known.in_sight, _is_in_sight)
+    return reaches(machine, function, machine.known.in_sight, is_in_sight)
 
 
 def gives_several(machine: Machine, function: FunctionDef) -> bool:
@@ -106,7 +107,7 @@ def sums_up(machine: Machine, function: FunctionDef) -> bool:
     """Does it add up losses, as an evaluation does that leaves the recording of graphs on?"""
     known = machine.known.summing.get(id(function.node))
     if known is None:
-        known = machine.known.summing[id(function.node)] = _sums_up(function)
+        known = machine.known.summing[id(function.node)] = sums_over_data(function)
     return known
 
 
@@ -114,7 +115,7 @@ def is_generator(machine: Machine, function: FunctionDef) -> bool:
     """Does it give one thing after the other?"""
     known = machine.known.generators.get(id(function.node))
     if known is None:
-        known = machine.known.generators[id(function.node)] = _yields(function)
+        known = machine.known.generators[id(function.node)] = yields(function)
     return known
 
 
@@ -248,7 +249,7 @@ def acts_on_what_it_has(machine: Machine, function: FunctionDef, given: Iterable
     own = function.bound.key if isinstance(function.bound, Thing) else ""
     names, members = function.module.calls(function.node) if objects or own else ((), ())
     for owner, _ in members if own else ():
-        held = machine.store.get(f"{own}.{owner}")
+        held = machine.flow.store.get(f"{own}.{owner}")
         if isinstance(held, Thing) and held.cls is not None:
             objects.append(held)
     return any(_does_something(machine, thing, name) for thing in objects for name in names)
@@ -282,86 +283,3 @@ def _busiest_method(machine: Machine, cls: ClassDef) -> FunctionDef | None:
             if function and owner.module.says(DOES, statement):
                 return method_of(machine, cls, statement.name)  # type: ignore[attr-defined]
     return method_of(machine, cls, "__init__")
-
-
-def callee_of(function: FunctionDef) -> Callee:
-    """What decides what a function does: its text, and whose methods it calls."""
-    own = function.bound.cls if isinstance(function.bound, Thing) else None
-    cls = own or function.cls
-    return id(function.node), 0 if cls is None else id(cls.node)
-
-
-def cuts(function: FunctionDef) -> bool:
-    """May its result have no graph, whatever it is given?"""
-    node, module = function.node, function.module
-    return module.says(CUTS, node) or module.says(NO_GRADIENTS, node) or has_no_graph(node)
-
-
-def has_no_graph(node: ast.AST) -> bool:
-    """`@torch.no_grad()`: is nothing that it computes differentiable?"""
-    decorators = map(ast.unparse, getattr(node, "decorator_list", ()))
-    return any("no_grad" in name or "inference_mode" in name for name in decorators)
-
-
-def is_decorated(node: ast.AST) -> bool:
-    """Is there a decorator that may do anything around what the function does?"""
-    decorators = map(called_name, getattr(node, "decorator_list", ()))
-    return any(name not in HARMLESS_DECORATORS for name in decorators)
-
-
-def _sums_up(function: FunctionDef) -> bool:
-    """Does it add up tensors in a loop over data, and say nowhere that they have no graph?"""
-    if function.module.says(NO_GRADIENTS, function.node) or is_decorated(function.node):
-        return False
-    return any(
-        isinstance(inner, ast.AugAssign)
-        and isinstance(inner.op, ast.Add)
-        and not isinstance(inner.value, ast.Constant)
-        and ".item(" not in function.module.text(inner)
-        for loop in ast.walk(function.node)
-        if isinstance(loop, ast.For) and DATA.search(ast.unparse(loop.iter))
-        for inner in ast.walk(loop)
-    )
-
-
-def _touches(function: FunctionDef) -> bool:
-    node, module = function.node, function.module
-    small = length_of(node) < SMALL
-    return module.says(TOUCHES, node) or (small and module.says(DETACHES, node))
-
-
-def _is_in_sight(function: FunctionDef) -> bool:
-    node, module = function.node, function.module
-    return module.says_anywhere(BACKWARDS) or module.says(OPTIMIZES, node)
-
-
-def length_of(node: ast.stmt | ast.expr) -> int:
-    """In lines, without the first."""
-    return (node.end_lineno or node.lineno) - node.lineno
-
-
-def goes_on_for_ever(function: ast.AST) -> bool:
-    """Is it a generator that begins again when its data has ended: `while True` around a `for`?"""
-    body = getattr(function, "body", ())
-    last = body[-1] if isinstance(body, list) and body else None
-    return (
-        isinstance(last, ast.While)
-        and isinstance(last.test, ast.Constant)
-        and bool(last.test.value)
-        and not any(isinstance(inner, ast.Break | ast.Return) for inner in ast.walk(last))
-        and any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in ast.walk(last))
-    )
-
-
-def _yields(function: FunctionDef) -> bool:
-    body = getattr(function.node, "body", None)
-    if not isinstance(body, list) or "yield" not in function.module.text(function.node):
-        return False
-    todo: list[ast.AST] = list(body)
-    while todo:
-        inner = todo.pop()
-        if isinstance(inner, ast.Yield | ast.YieldFrom):
-            return True
-        if not isinstance(inner, ast.FunctionDef | ast.Lambda | ast.ClassDef):
-            todo.extend(ast.iter_child_nodes(inner))
-    return False

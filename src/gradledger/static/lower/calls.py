@@ -22,21 +22,18 @@ from gradledger.static.domain.values import (
     Thing,
 )
 from gradledger.static.lower.attributes import member, method_of
-from gradledger.static.lower.gradient_calls import gradients_method, items_method, parameters_method
+from gradledger.static.lower.gradient_calls import gradients_method, parameters_method
 from gradledger.static.lower.inline import call_function, make_object
-from gradledger.static.lower.library_calls import (
-    call_external,
-    make_optimizer,
-    only_steps,
-    schedule_of,
-)
+from gradledger.static.lower.item_calls import items_method
+from gradledger.static.lower.library_calls import call_external
 from gradledger.static.lower.module_calls import call_object
 from gradledger.static.lower.optimizer_calls import (
     optimizer_method,
     scaler_method,
     scheduler_method,
-    with_role,
 )
+from gradledger.static.lower.optimizer_classes import make_optimizer, only_steps, schedule_of
+from gradledger.static.lower.roles import with_role
 from gradledger.static.lower.tensor_calls import object_method
 from gradledger.static.lower.unknown_calls import arguments_of, call_unknown, watch_unknown_call
 from gradledger.static.source import syntax as ast
@@ -54,7 +51,7 @@ def eval_call(machine: Machine, node: ast.Call) -> Known:
             return _call_super(machine, func.attr, node)
         base = machine.eval(func.value)
         return _call_method(machine, base, func.attr, node)
-    return machine.call_value(machine.eval(func), node)
+    return machine.call(machine.eval(func), node)
 
 
 def call_value(machine: Machine, callee: Known, node: ast.Call) -> Known:
@@ -106,11 +103,11 @@ def _call_method(machine: Machine, base: Known, name: str, node: ast.Call) -> Kn
                 watch_unknown_call(machine, name, None, arguments, node, anybody=True)
             return PLAIN
         case _:
-            return machine.call_value(member(machine, base, name, node), node)
+            return machine.call(member(machine, base, name, node), node)
 
 
 def _call_super(machine: Machine, name: str, node: ast.Call) -> Known:
-    scope = machine.scope
+    scope = machine.context.scope
     arguments = arguments_of(machine, node)
     if isinstance(scope.cls, ClassDef) and isinstance(scope.self_value, Thing):
         start = scope.self_value.cls or scope.cls

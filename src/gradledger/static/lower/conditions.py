@@ -20,6 +20,7 @@ from gradledger.static.domain.values import (
 )
 from gradledger.static.ir import condition_names
 from gradledger.static.ir.answers import is_given
+from gradledger.static.lower.attributes import guard
 from gradledger.static.lower.condition_keys import (
     UNNAMED,
     Ask,
@@ -28,18 +29,17 @@ from gradledger.static.lower.condition_keys import (
     counts_rounds,
     negated,
 )
-from gradledger.static.lower.expressions import source_of
-from gradledger.static.lower.spelling import last_name
-from gradledger.static.lower.windows import (
-    attribute_path,
-    eval_quietly,
-    first_round,
-    impure,
-    last_round,
-    operand_text,
-    window_condition,
-    window_set_back,
+from gradledger.static.lower.condition_texts import (
+    by_text,
+    is_list_of_all,
+    kind_answer,
+    named_condition,
+    variables_in,
 )
+from gradledger.static.lower.loop_ends import first_round, last_round
+from gradledger.static.lower.quiet_values import impure, operand_text
+from gradledger.static.lower.spelling import last_name
+from gradledger.static.lower.windows import window_condition, window_set_back
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
 
@@ -53,28 +53,10 @@ LAST = Pattern(
 )
 """Names for: this is the last batch of the epoch."""
 
-_LISTS = frozenset({"list", "tuple", "Sequence", "Iterable"})
-
-
-def answer(machine: Machine, test: ast.expr) -> bool | None:
-    """Whether a condition is surely true or false."""
-    asked = condition(machine, test)
-    return asked if isinstance(asked, bool) else None
-
-
-def flag(machine: Machine, test: ast.expr) -> Known | None:
-    """A condition as a value: a truth that is known, or one about windows and rounds."""
-    if not machine.loops and not isinstance(test, ast.Compare):
-        return None
-    asked = condition(machine, test)
-    if isinstance(asked, bool):
-        return Constant.of(asked)
-    return Flag(asked) if counts_rounds(asked) else None
-
 
 def condition(machine: Machine, test: ast.expr, positive: bool = True) -> Condition:
     """The condition that a test asks for."""
-    of_a_kind = _of_a_kind(machine, test)
+    of_a_kind = kind_answer(machine, test)
     if of_a_kind is not None:
         return of_a_kind is positive
     match test:
@@ -107,10 +89,14 @@ def _or_the_last(machine: Machine, asked: Condition, test: ast.expr, positive: b
 
     A counter that runs on over all epochs tells the end of the last one alone.
     """
-    if not isinstance(test, ast.Compare | ast.Call) or counts_rounds(asked) or not machine.loops:
+    if (
+        not isinstance(test, ast.Compare | ast.Call)
+        or counts_rounds(asked)
+        or not machine.context.loops
+    ):
         return asked
-    loop, names = machine.loops[-1], _variables(machine, test)
-    counts = [v for v in map(machine.store.get, names) if isinstance(v, Count)]
+    loop, names = machine.context.loops[-1], variables_in(machine, test)
+    counts = [v for v in map(machine.flow.store.get, names) if isinstance(v, Count)]
     if isinstance(asked, bool) or any(not count.loop for count in counts):
         return asked
     if not counts and names.isdisjoint(loop.assigned):
@@ -126,7 +112,7 @@ def _truth_condition(machine: Machine, value: Known, test: ast.expr, positive: b
         case Flag(asked=asked):
             return asked if positive else negated(asked)  # type: ignore[arg-type,return-value]
         case Gradients():
-            machine.guarded = True
+            guard(machine, value.of)
             return positive
         case Optimizer() | Scaler() | Scheduler() | Parameters():
             return positive
@@ -134,14 +120,14 @@ def _truth_condition(machine: Machine, value: Known, test: ast.expr, positive: b
             return positive
         case Count(loop=loop_id, plus=0) if loop_id:
             return first_round(machine, value, ast.NotEq(), Constant.of(0), positive) or UNNAMED
-        case Thing(key=key) if machine.loops and LAST.search(key or ast.unparse(test)):
-            loop = machine.loops[-1]
+        case Thing(key=key) if machine.context.loops and LAST.search(key or ast.unparse(test)):
+            loop = machine.context.loops[-1]
             loop.last = condition_names.last_round(loop.id)
             return Ask(loop.last, positive)
         case Thing(key=key) if key:
             return named_condition(machine, key, {key}, positive)
         case _:
-            return _by_text(machine, test, positive)
+            return by_text(machine, test, positive)
 
 
 def _compared(
@@ -179,7 +165,7 @@ def _compared(
     negated = isinstance(op, ast.NotEq | ast.IsNot | ast.NotIn)
     name = _OPPOSITES.get(type(op).__name__, type(op).__name__)
     text = f"{operand_text(machine, a, left)} {name} {operand_text(machine, b, right)}"
-    names = _variables(machine, left) | _variables(machine, right)
+    names = variables_in(machine, left) | variables_in(machine, right)
     if impure(machine, left) or impure(machine, right):
         return UNNAMED
     return named_condition(machine, text, names, positive is not negated)
@@ -192,23 +178,23 @@ def _none_condition(machine: Machine, value: Known, node: ast.expr, missing: boo
             return (value == NONE) is missing
         case Gradients():
             # To guard against None is to be careful, not to have a second path.
-            machine.guarded = True
+            guard(machine, value.of)
             return not missing
         case Optimizer(outside=False) | Items() | FunctionDef() | ClassDef():
             return not missing
         case Optimizer() | Scaler() | Scheduler():
             name = is_given(value.key or value.name)
-            return named_condition(machine, name, _variables(machine, node), not missing)
+            return named_condition(machine, name, variables_in(machine, node), not missing)
         case Thing(key=key) if key:
             made = value.cls is not None or value.reach or _is_no_choice(value.built)
             if made and not value.optional:
                 return not missing
-            if any(key in (optimizer.keys or ()) for optimizer in machine.optimizers.values()):
+            if any(key in (optimizer.keys or ()) for optimizer in machine.log.optimizers.values()):
                 return not missing  # its parameters were given to an optimizer
             return named_condition(machine, is_given(key), {key}, not missing)
         case Thing() if not impure(machine, node):
             name = is_given(operand_text(machine, value, node))
-            return named_condition(machine, name, _variables(machine, node), not missing)
+            return named_condition(machine, name, variables_in(machine, node), not missing)
         case _:
             return UNNAMED
 
@@ -218,61 +204,13 @@ def _called_condition(machine: Machine, test: ast.Call, positive: bool) -> Condi
     if isinstance(value, Constant):
         return bool(value.value) is positive
     name = test.func.attr if isinstance(test.func, ast.Attribute) else getattr(test.func, "id", "")
-    if name == "isinstance" and _is_list_of_all(machine, test):
+    if name == "isinstance" and is_list_of_all(machine, test):
         return positive
-    if name == "is_autocast_enabled" and not machine.autocast:
+    if name == "is_autocast_enabled" and not machine.context.autocast:
         return not positive  # whoever asks behind the block is told no
     if name.startswith(("is_", "use_", "has", "isinstance", "should")) and not _changing(test):
-        return _by_text(machine, test, positive)
+        return by_text(machine, test, positive)
     return UNNAMED
-
-
-def _of_a_kind(machine: Machine, test: ast.expr) -> bool | None:
-    """Is what a test asks the type of of this type? None where nobody knows, or asks."""
-    from gradledger.static.domain.types import asked_kind, is_one_of
-
-    asked = asked_kind(test)
-    if asked is None:
-        return None
-    spelled, kinds = asked
-    return is_one_of(eval_quietly(machine, spelled), kinds)
-
-
-def _is_list_of_all(machine: Machine, test: ast.Call) -> bool:
-    """`isinstance(nets, list)`, of nets that are known one by one."""
-    match test.args:
-        case [asked, ast.Name(id=kind) | ast.Tuple(elts=[ast.Name(id=kind), *_])]:
-            value = eval_quietly(machine, asked)
-            return isinstance(value, Items) and not value.names and kind in _LISTS
-    return False
-
-
-def _by_text(machine: Machine, test: ast.expr, positive: bool) -> Condition:
-    if impure(machine, test) and not isinstance(test, ast.Call):
-        return UNNAMED
-    text = attribute_path(machine, test) or f"{machine.scope.id}{source_of(machine, test)}"
-    return named_condition(machine, text, _variables(machine, test), positive)
-
-
-def named_condition(machine: Machine, text: str, variables: set[str], positive: bool) -> Ask:
-    """A condition by its text; whoever changes one of these variables changes its answer."""
-    for variable in variables:
-        machine.condition_names.setdefault(variable, set()).add(text)
-    return Ask(text, positive)
-
-
-def _variables(machine: Machine, node: ast.expr) -> set[str]:
-    found = set()
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.Name):
-            found.add(machine.scope.id + inner.id)
-        elif isinstance(inner, ast.Attribute):
-            value = eval_quietly(machine, inner)
-            if isinstance(value, Thing) and value.key:
-                found.add(value.key)
-            if path := attribute_path(machine, inner):
-                found.add(path)
-    return found
 
 
 def _is_no_choice(built: str) -> bool:

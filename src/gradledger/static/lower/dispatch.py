@@ -10,7 +10,14 @@ from gradledger.static.lower.arithmetic import (
     eval_conditional,
     eval_unary,
 )
-from gradledger.static.lower.assign import run_ann_assign, run_assign, run_aug_assign, run_delete
+from gradledger.static.lower.assign import (
+    call_delattr,
+    call_setattr,
+    run_ann_assign,
+    run_assign,
+    run_aug_assign,
+    run_delete,
+)
 from gradledger.static.lower.attributes import eval_attribute
 from gradledger.static.lower.branches import (
     run_break,
@@ -31,6 +38,15 @@ from gradledger.static.lower.expressions import (
     eval_sequence,
     eval_subscript,
 )
+from gradledger.static.lower.frameworks import (
+    accumulate,
+    apex_scaled_loss,
+    engine_backward,
+    framework_call,
+    framework_made,
+    returned,
+)
+from gradledger.static.lower.libraries import Libraries
 from gradledger.static.lower.loops import run_for, run_while
 from gradledger.static.lower.names import eval_name
 from gradledger.static.lower.statements import run_assert, run_def, run_expression, run_import
@@ -42,6 +58,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+LIBRARIES = Libraries(
+    functions={"builtins.setattr": call_setattr, "builtins.delattr": call_delattr},
+    made=(framework_made,),
+    methods=(framework_call,),
+    backward=engine_backward,
+    managers={"scale_loss": apex_scaled_loss, "accumulate": accumulate},
+    returned=returned,
+)
 
 STATEMENTS: dict[type[ast.stmt], Callable[[Any, Any], None]] = {
     ast.Assign: run_assign,

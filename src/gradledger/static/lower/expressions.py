@@ -28,6 +28,7 @@ from gradledger.static.lower.arithmetic import computed, used
 from gradledger.static.lower.attributes import LABELLED
 from gradledger.static.lower.loader_sizes import sliced
 from gradledger.static.lower.names import full_name
+from gradledger.static.lower.scope_names import file_uses, load
 from gradledger.static.lower.spelling import decided_by, last_name
 from gradledger.static.models import facts, graphless
 from gradledger.static.source import syntax as ast
@@ -67,7 +68,7 @@ def eval_subscript(machine: Machine, node: ast.Subscript) -> Known:
             return replace(base, part=True)
         case Optimizer(), _:
             if not goes_through_all(machine, node.slice):
-                machine.doubted |= facts.OF_MANY_AS_ONE
+                machine.log.doubted |= facts.OF_MANY_AS_ONE
             return base
         case Thing(), Constant(1) if _gives_places(node.value):
             return PLAIN
@@ -85,15 +86,15 @@ def eval_subscript(machine: Machine, node: ast.Subscript) -> Known:
 def goes_through_all(machine: Machine, index: ast.expr) -> bool:
     """Does a loop pick each item of a collection by this, one in each round?"""
     name = decided_by(index)
-    return bool(name) and full_name(machine, name) in machine.each_once
+    return bool(name) and full_name(machine, name) in machine.context.each_once
 
 
 def _item(machine: Machine, base: Thing, index: Known, node: ast.Subscript) -> Known:
     which = repr(index.value) if isinstance(index, Constant) else "*"
     key = f"{base.key}[{which}]" if base.key else ""
-    if key and which == "*" and machine.uses().role(base.key) == "optimizer":
+    if key and which == "*" and file_uses(machine).role(base.key) == "optimizer":
         _note_pick(machine, key, index, node.slice)
-    if key and (value := machine.load(key)) is not None:
+    if key and (value := load(machine, key)) is not None:
         return value
     if base.plain:
         shape = sliced(base.shape, node.slice, index)
@@ -106,8 +107,8 @@ def _item(machine: Machine, base: Thing, index: Known, node: ast.Subscript) -> K
 def _note_pick(machine: Machine, key: str, index: Known, spelled: ast.expr) -> None:
     """Who takes one optimizer of several by this key, and one by that, has two in his hands."""
     by = index.key if isinstance(index, Thing) and index.key else source_of(machine, spelled)
-    if not goes_through_all(machine, spelled) and machine.picked.setdefault(key, by) != by:
-        machine.doubted |= facts.OF_MANY_AS_ONE
+    if not goes_through_all(machine, spelled) and machine.log.picked.setdefault(key, by) != by:
+        machine.log.doubted |= facts.OF_MANY_AS_ONE
 
 
 def eval_sequence(machine: Machine, node: ast.List | ast.Tuple | ast.Set) -> Known:
@@ -138,11 +139,10 @@ def eval_comprehension(
     machine: Machine, node: ast.ListComp | ast.GeneratorExp | ast.SetComp
 ) -> Known:
     """All that a comprehension makes, as one."""
-    known = _bind_generators(machine, node)
-    in_place = machine.scope.module.says(CUTS_IN_PLACE, node)
+    known, rounds = _bind_generators(machine, node)
+    in_place = machine.context.scope.module.says(CUTS_IN_PLACE, node)
     if in_place and cuts_each(node.generators[0].target, node.elt):
         cut(machine, node.generators[0].iter)
-    rounds = machine.rounds if len(node.generators) == 1 else None
     if known is not None and len(node.generators) == 1:
         values = []
         for item in known.values:
@@ -192,11 +192,11 @@ def eval_dict_comprehension(machine: Machine, node: ast.DictComp) -> Known:
     return PLAIN if is_plain(value) else computed(machine, value, sure=False)
 
 
-def _bind_generators(machine: Machine, node: Comprehension) -> Items | None:
-    known, generators = None, node.generators
+def _bind_generators(machine: Machine, node: Comprehension) -> tuple[Items | None, int | None]:
+    """Gives names to the items, if they are known; and the rounds of the only generator."""
+    known, rounds, generators = None, None, node.generators
     for generator in generators:
-        machine.rounds = None
-        items = machine.items_of(generator.iter)
+        items, rounds = machine.items_of(generator.iter)
         known = items if isinstance(items, Items) and len(items.values) <= 8 else None
         if known is None or len(generators) > 1:
             element: Known = items if not isinstance(items, Items) else UNKNOWN
@@ -207,14 +207,14 @@ def _bind_generators(machine: Machine, node: Comprehension) -> Items | None:
             machine.assign(generator.target, _net_among(machine, generator, node) or element)
         for test in generator.ifs if known is None else ():
             machine.eval(test)
-    return known
+    return known, rounds if len(generators) == 1 else None
 
 
 def _net_among(machine: Machine, generator: ast.comprehension, node: Comprehension) -> Thing | None:
     """`Adam(net.parameters()) for net in nets`: one that stands for all of them."""
     if not isinstance(generator.target, ast.Name):
         return None
-    if f"{generator.target.id}.parameters()" not in machine.scope.module.text(node):
+    if f"{generator.target.id}.parameters()" not in machine.context.scope.module.text(node):
         return None
     nets = generator.iter
     value = machine.eval(nets) if isinstance(nets, ast.Name | ast.Attribute) else UNKNOWN
@@ -233,7 +233,7 @@ def eval_formatted(machine: Machine, node: ast.JoinedStr) -> Known:
 
 def eval_lambda(machine: Machine, node: ast.Lambda) -> Known:
     """A function without a name."""
-    return FunctionDef(node, machine.scope.module, machine.scope.id)
+    return FunctionDef(node, machine.context.scope.module, machine.context.scope.id)
 
 
 def eval_named(machine: Machine, node: ast.NamedExpr) -> Known:

@@ -25,10 +25,12 @@ from gradledger.static.ir.program import Loop, Tick
 from gradledger.static.lower.arguments import Arguments
 from gradledger.static.lower.attributes import bases_outside, member, method_of
 from gradledger.static.lower.backward_calls import deposit
-from gradledger.static.lower.gradient_calls import clip
+from gradledger.static.lower.gradient_functions import clip
 from gradledger.static.lower.inline import call_function
 from gradledger.static.lower.loop_rounds import write_rounds
-from gradledger.static.lower.optimizer_calls import as_optimizer, is_accelerator
+from gradledger.static.lower.optimizer_calls import as_optimizer
+from gradledger.static.lower.roles import is_accelerator
+from gradledger.static.lower.scope_names import note_unknown
 from gradledger.static.lower.statements import end_epochs
 from gradledger.static.lower.unknown_calls import arguments_of
 from gradledger.static.lower.value_names import register
@@ -97,24 +99,22 @@ def repeat(
     root: bool = False,
 ) -> None:
     """A function that a framework calls for each batch, epoch by epoch."""
-    machine._scope_count += 1
-    loop = LoopState(f"loop {getattr(node, 'lineno', 0)}#{machine._scope_count}")
-    machine.loops.append(loop)
+    machine.log.numbered += 1
+    loop = LoopState(f"loop {getattr(node, 'lineno', 0)}#{machine.log.numbered}")
     given: dict[str, Known] = {counter: Count(loop.id)} if counter else {}
-    try:
-        body = machine.block(
-            lambda: void(call_function(machine, function, Arguments((), given), node, root=root))
-        )
-    finally:
-        machine.loops.pop()
+
+    def call() -> None:
+        call_function(machine, function, Arguments((), given), node, root=root)
+
+    with machine.within(loops=(*machine.context.loops, loop)):
+        body = machine.block(call)
     if not acts(body):
         return
 
     def epoch() -> None:
-        before, machine.ended = machine.ended, []
-        write_rounds(machine, body, loop, machine.at(node), rounds=rounds)
-        end_epochs(machine)
-        machine.ended = before
+        with machine.within(ended=[]):
+            write_rounds(machine, body, loop, machine.at(node), rounds=rounds)
+            end_epochs(machine)
 
     machine.out.append(Loop(machine.block(epoch)))
 
@@ -150,7 +150,7 @@ def _accelerator_method(machine: Machine, thing: Thing, name: str, node: ast.Cal
 def _accelerated_backward(machine: Machine, thing: Thing, node: ast.Call) -> Known:
     loss = arguments_of(machine, node).get(0, "loss") or UNKNOWN
     weight = loss.weight if isinstance(loss, Thing) else None
-    divides = bool(machine.accumulating) or thing.built == "accelerate.Accumulating"
+    divides = bool(machine.context.accumulating) or thing.built == "accelerate.Accumulating"
     if weight is not None and divides:
         counted = replace(weight, framework_divides=True)
         if not _by_window(machine, weight):
@@ -163,7 +163,9 @@ def _accelerated_backward(machine: Machine, thing: Thing, node: ast.Call) -> Kno
     return PLAIN
 
 
-def accumulate(machine: Machine, call: ast.Call) -> None:
+def accumulate(
+    machine: Machine, call: ast.Call, item: ast.withitem, after: list[Callable[[], None]]
+) -> None:
     """`with accelerator.accumulate(model)`: its optimizers act at a window's end alone."""
     owner = machine.eval(call.func.value) if isinstance(call.func, ast.Attribute) else UNKNOWN
     key = owner.key if isinstance(owner, Thing) and owner.key else "accelerator"
@@ -171,8 +173,9 @@ def accumulate(machine: Machine, call: ast.Call) -> None:
         machine.eval(argument)
     if isinstance(owner, Thing) and owner.built == "accelerate.Plain":
         return  # its windows are of one micro-batch
-    machine.accumulating = f"{key}.sync_gradients"
-    machine.out.append(Tick(f"{machine.accumulating} before", machine.accumulating))
+    accumulating = f"{key}.sync_gradients"
+    machine.context = replace(machine.context, accumulating=accumulating)
+    machine.out.append(Tick(f"{accumulating} before", accumulating))
 
 
 def engine_backward(machine: Machine, engine: Thing, loss: Thing, node: ast.Call) -> Known:
@@ -185,7 +188,7 @@ def engine_backward(machine: Machine, engine: Thing, loss: Thing, node: ast.Call
     if engine.built.startswith(("gradledger", "deepspeed")):
         return PLAIN  # it clears and steps by itself, by its own rules
     # An engine of DeepSpeed or of the project's own: it clears and steps by itself.
-    machine.note_unknown(node, f"{engine.key or 'an engine'} owns the cycle")
+    note_unknown(machine, node, f"{engine.key or 'an engine'} owns the cycle")
     return PLAIN
 
 
@@ -209,17 +212,17 @@ def _lightning_method(machine: Machine, thing: Thing, name: str, node: ast.Call)
         return _configured(machine, thing, node)
     if name == "lr_schedulers":
         _configured(machine, thing, node)
-        return machine.store.get(f"{thing.key}.<schedulers>", UNKNOWN)
+        return machine.flow.store.get(f"{thing.key}.<schedulers>", UNKNOWN)
     if name == "toggle_optimizer":
         chosen = optimizers_in(Items(arguments_of(machine, node).positional))
         keep = frozenset(k for o in chosen for k in o.keys or ())
-        every = frozenset(k for o in machine.optimizers.values() for k in o.keys or ())
-        machine.frozen |= every - keep
+        every = frozenset(k for o in machine.log.optimizers.values() for k in o.keys or ())
+        machine.flow = replace(machine.flow, frozen=machine.flow.frozen | (every - keep))
         return PLAIN
     if name == "untoggle_optimizer":
         arguments_of(machine, node)
-        every = frozenset(k for o in machine.optimizers.values() for k in o.keys or ())
-        machine.frozen -= every
+        every = frozenset(k for o in machine.log.optimizers.values() for k in o.keys or ())
+        machine.flow = replace(machine.flow, frozen=machine.flow.frozen - every)
         return PLAIN
     if name == "clip_gradients":
         first = arguments_of(machine, node).get(0, "optimizer")
@@ -234,7 +237,7 @@ def _lightning_method(machine: Machine, thing: Thing, name: str, node: ast.Call)
 
 def _configured(machine: Machine, thing: Thing, node: ast.Call) -> Known:
     """The optimizers that `configure_optimizers` returns, in its order."""
-    known = machine.store.get(f"{thing.key}.<optimizers>")
+    known = machine.flow.store.get(f"{thing.key}.<optimizers>")
     if known is not None:
         return known
     method = method_of(machine, thing.cls, "configure_optimizers") if thing.cls else None
@@ -246,14 +249,14 @@ def _configured(machine: Machine, thing: Thing, node: ast.Call) -> Known:
     schedulers = tuple(_only_schedulers(value))
     if schedulers:
         every: Known = schedulers[0] if len(schedulers) == 1 else Items(schedulers)
-        machine.store[f"{thing.key}.<schedulers>"] = every
+        machine.set(f"{thing.key}.<schedulers>", every)
     found = _only_optimizers(value)
     made = tuple(
         register(machine, replace(o, name=o.name or f"optimizer {i}", outside=True))
         for i, o in enumerate(found)
     )
     result: Known = made[0] if len(made) == 1 else Items(made) if made else UNKNOWN
-    machine.store[f"{thing.key}.<optimizers>"] = result
+    machine.set(f"{thing.key}.<optimizers>", result)
     return result
 
 
@@ -264,6 +267,8 @@ def apex_scaled_loss(
     machine: Machine, call: ast.Call, item: ast.withitem, after: list[Callable[[], None]]
 ) -> None:
     """`with amp.scale_loss(loss, optimizer) as scaled`: unscaled again at its end."""
+    if not call.args:
+        return
     loss = machine.eval(call.args[0])
     second = (
         call.args[1]
@@ -293,7 +298,7 @@ def _by_window(machine: Machine, weight: Weight) -> bool:
         return bool(WINDOW.search(weight.divisor))
     if weight.divisor in (None, 1) or weight.divided_at is None:
         return False
-    module = machine.scope.module
+    module = machine.context.scope.module
     if weight.divided_at.path != module.path:
         return False
     size = f"{weight.divisor:g}"
@@ -311,7 +316,7 @@ def returned(machine: Machine, value: Known, node: ast.Return) -> None:
         value = machine.eval(node.value.orelse)  # `(loss, outputs) if return_outputs else loss`
     if isinstance(value, Items) and value.values:
         value = value.values[0]
-    scope = machine.scope
+    scope = machine.context.scope
     name = getattr(scope.node, "name", "")
     if name not in ("training_step", "compute_loss") or not isinstance(value, Thing):
         return
@@ -321,7 +326,7 @@ def returned(machine: Machine, value: Known, node: ast.Return) -> None:
     bases = bases_outside(machine, owner.cls)
     lightning = name == "training_step" and any("LightningModule" in b for b in bases)
     trainer = name == "compute_loss" and any(facts.last(b).endswith("Trainer") for b in bases)
-    if (lightning or trainer) and _by_window(machine, value.weight) and not machine.backwards:
+    if (lightning or trainer) and _by_window(machine, value.weight) and not machine.log.backwards:
         weight = replace(value.weight, framework_divides=True)
         machine.emit(Deposits(machine.at(node), weight=weight))
 
@@ -329,10 +334,6 @@ def returned(machine: Machine, value: Known, node: ast.Return) -> None:
 def _prepared(value: Known) -> Known:
     """A scheduler that moves when its optimizer does."""
     return replace(value, prepared=True) if isinstance(value, Scheduler) else value
-
-
-def void(_: Known) -> None:
-    """For what a call gives and nobody wants."""
 
 
 def _is_fabric(thing: Thing) -> bool:

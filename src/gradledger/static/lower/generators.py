@@ -6,6 +6,7 @@ from gradledger.static.domain.values import Constant, FunctionDef
 from gradledger.static.lower.arguments import bind_arguments
 from gradledger.static.lower.loop_shapes import is_range
 from gradledger.static.lower.return_values import quietly
+from gradledger.static.lower.scope_names import new_scope
 from gradledger.static.source import syntax as ast
 
 TYPE_CHECKING = False
@@ -25,14 +26,13 @@ def number_given(machine: Machine, function: FunctionDef, arguments: Arguments) 
     loop = _only_loop(function.node)
     if loop is None:
         return None
-    scope = machine.new_scope(
-        "generator", function.module, parent=function.scope, via=None, node=function.node
+    scope = new_scope(
+        machine, "generator", function.module, parent=function.scope, via=None, node=function.node
     )
-    with machine.inside(scope):
+    with machine.within(scope=scope):
         bind_arguments(machine, function, scope, arguments)
-        machine.rounds = None
-        quietly(machine, lambda: machine.items_of(loop.iter))
-        return _counted(machine, loop.iter) if is_range(loop.iter) else machine.rounds
+        rounds = quietly(machine, lambda: machine.items_of(loop.iter)).rounds
+        return _counted(machine, loop.iter) if is_range(loop.iter) else rounds
 
 
 def _only_loop(function: ast.AST) -> ast.For | None:

@@ -38,17 +38,16 @@ from gradledger.static.lower.call_graph import (
     SMALL,
     acts_on_what_it_has,
     asked_for_parameters,
-    has_no_graph,
-    is_decorated,
     is_generator,
     is_interesting,
-    length_of,
     sums_up,
     wraps_for_ranks,
 )
 from gradledger.static.lower.expressions import cut, release
+from gradledger.static.lower.function_text import has_no_graph, is_decorated, length_of
 from gradledger.static.lower.names import key_of
 from gradledger.static.lower.return_values import quietly
+from gradledger.static.lower.scope_names import new_scope, note_unknown
 from gradledger.static.lower.unfollowed_calls import attaches, may_thaw, unfollowed_result
 from gradledger.static.project.module import ATTRIBUTES
 from gradledger.static.source import syntax as ast
@@ -85,7 +84,7 @@ def call_function(
     if isinstance(node, ast.Call) and function.module.says(CUTS_IN_PLACE, function.node):
         for argument in node.args:
             cut(machine, argument)
-    if machine.frozen and attaches(machine, function):
+    if machine.flow.frozen and attaches(machine, function):
         bound = () if function.bound is None else (function.bound,)
         may_thaw(machine, (*bound, *arguments.values()))
     if not (root or always or _is_worth_following(machine, function, arguments)):
@@ -93,22 +92,22 @@ def call_function(
         if isinstance(made, Thing) and wraps_for_ranks(machine, function):
             return replace(made, plain=False, replicated=True)
         return made
-    machine.inlined.add(id(function.node))
-    if id(function.node) in machine.stack or len(machine.stack) >= DEEPEST:
+    machine.log.inlined.add(id(function.node))
+    if id(function.node) in machine.context.stack or len(machine.context.stack) >= DEEPEST:
         if function.module.says(DOES, function.node):
             machine.emit(HandsOver(machine.at(node)))
-            machine.note_unknown(node, "functions call each other without end")
+            note_unknown(machine, node, "functions call each other without end")
         return unfollowed_result(machine, function, arguments, node)
     if is_generator(machine, function):
         if function.module.says(DOES, function.node):
-            machine.note_unknown(node, "a generator does things to gradients")
+            note_unknown(machine, node, "a generator does things to gradients")
         return UNKNOWN
     if isinstance(node, ast.Call) and arguments.values():
         arguments = _with_nets(machine, function, arguments, node)
-    again = machine.closed.get(id(function.node))
-    if again is not None and not machine.loops and all(map(is_plain, arguments.values())):
+    again = machine.log.closed.get(id(function.node))
+    if again is not None and not machine.context.loops and all(map(is_plain, arguments.values())):
         return again
-    return machine.follow(function, arguments, node, root=root)
+    return follow(machine, function, arguments, node, root=root)
 
 
 def _with_nets(
@@ -127,7 +126,7 @@ def _with_nets(
     asked = asked_for_parameters(machine, function)
     for name, spelled in handed(function, node) if asked else ():
         key = key_of(machine, spelled) if name in asked else ""
-        given = machine.store.get(key)
+        given = machine.flow.store.get(key)
         if isinstance(given, Thing) and _may_be_a_net(given):
             nets[spelled] = Thing(key)
             machine.rebind(spelled, nets[spelled])
@@ -139,7 +138,7 @@ def _is_worth_following(machine: Machine, function: FunctionDef, arguments: Argu
     return (
         is_interesting(machine, function)
         or acts_on_what_it_has(machine, function, arguments.values())
-        or (bool(machine.optimizers) and sums_up(machine, function))
+        or (bool(machine.log.optimizers) and sums_up(machine, function))
         or _fills_in(machine, function)
     )
 
@@ -150,49 +149,48 @@ def _fills_in(machine: Machine, function: FunctionDef) -> bool:
     if not owner or length_of(function.node) >= SMALL:
         return False
     text = function.module.text(function.node)
-    if any(machine.store.get(f"{owner}.{name}") == NONE for name in ATTRIBUTES.findall(text)):
+    if any(machine.flow.store.get(f"{owner}.{name}") == NONE for name in ATTRIBUTES.findall(text)):
         return True
-    return bool(machine.loops) and function.module.says(SET_BACK, function.node)
+    return bool(machine.context.loops) and function.module.says(SET_BACK, function.node)
 
 
 def follow(
     machine: Machine, function: FunctionDef, arguments: Arguments, node: ast.AST, *, root: bool
 ) -> Known:
     """Walks through the function, as a block of its own."""
-    begun, before = machine._scope_count, set(machine.optimizers)
-    scope = machine.new_scope(
+    begun, before = machine.log.numbered, set(machine.log.optimizers)
+    scope = new_scope(
+        machine,
         getattr(function.node, "name", "lambda"),
         function.module,
         parent=function.scope,
         via=None if root else machine.at(node),
         node=function.node,
     )
-    machine.stack.append(id(function.node))
-    enabled, doubt = machine.grad_enabled, machine.grad_in_doubt
-    machine.grad_enabled = enabled and not has_no_graph(function.node)
-    machine.grad_in_doubt = doubt or is_decorated(function.node)
-    try:
+    context = machine.context
+    with machine.within(
+        stack=(*context.stack, id(function.node)),
+        grad_enabled=context.grad_enabled and not has_no_graph(function.node),
+        grad_in_doubt=context.grad_in_doubt or is_decorated(function.node),
+    ):
         body = machine.block(lambda: _enter(machine, function, scope, arguments, root=root))
-    finally:
-        machine.stack.pop()
-        machine.grad_enabled, machine.grad_in_doubt = enabled, doubt
     if acts(body) or holds(body, Resumes):
         machine.out.append(Call(body))
     value, *others = _fitting(machine, scope.returned, node) or [NONE]
     for other in others:
         value = join(value, other)
-    if machine.loops and holds(body, Keep):
+    if machine.context.loops and holds(body, Keep):
         _let_go(machine, scope, value, node)
-    trains = not machine.loops and is_plain(value) and holds(body, Spends)
+    trains = not machine.context.loops and is_plain(value) and holds(body, Spends)
     if trains and _is_closed(machine, body, begun, before):
         # The next call, as for another fold of the data, does the same to other things.
-        machine.closed[id(function.node)] = value
+        machine.log.closed[id(function.node)] = value
     return value
 
 
 def _fitting(machine: Machine, returned: list[Known], node: ast.AST) -> list[Known]:
     """Of what a function may return, that which fits where the caller unpacks it."""
-    call, number = machine.unpacked
+    call, number = machine.context.unpacked
     several: list[Known] = [v for v in returned if isinstance(v, Items) and len(v.values) == number]
     return several if call is node and several else returned
 
@@ -203,7 +201,7 @@ def _let_go(machine: Machine, scope: Scope, returned: Known, node: ast.AST) -> N
     inside = ast.walk(arguments) if isinstance(arguments, ast.arguments) else ()
     given = {scope.id + each.arg for each in inside if isinstance(each, ast.arg)}
     own, others = NO_PLACES, kept_in(returned)
-    for name, value in machine.store.items():
+    for name, value in machine.flow.store.items():
         if name.startswith(scope.id) and name not in given:
             own |= kept_in(value)
         else:
@@ -213,8 +211,8 @@ def _let_go(machine: Machine, scope: Scope, returned: Known, node: ast.AST) -> N
 
 def _is_closed(machine: Machine, body: Program, begun: int, before: set[str]) -> bool:
     """Does it deposit, spend and clear only what was made in it, from this number on?"""
-    made = {n for n, o in machine.optimizers.items() if n not in before and not o.outside}
-    held = [o.keys for o in machine.optimizers.values()]
+    made = {n for n, o in machine.log.optimizers.items() if n not in before and not o.outside}
+    held = [o.keys for o in machine.log.optimizers.values()]
 
     def is_own(key: str) -> bool:
         return _number(key) > begun or not any(
@@ -243,7 +241,7 @@ def property_of(machine: Machine, method: FunctionDef, thing: Thing, name: str) 
 def _enter(
     machine: Machine, function: FunctionDef, scope: Scope, arguments: Arguments, *, root: bool
 ) -> None:
-    with machine.inside(scope):
+    with machine.within(scope=scope):
         bind_arguments(machine, function, scope, arguments, root=root)
         if isinstance(function.node, ast.Lambda):
             scope.returned.append(machine.eval(function.node.body))
@@ -253,12 +251,14 @@ def _enter(
 
 def make_object(machine: Machine, cls: ClassDef, arguments: Arguments, node: ast.AST) -> Known:
     """An object of a class of the project."""
-    machine._scope_count += 1
-    thing = Thing(f"{cls.node.name}#{machine._scope_count}", cls=cls)
-    machine.store[thing.key] = thing
-    if machine.loops:
-        machine.loops[-1].born.add(thing.key)
-    if machine.loops or machine.reached:  # what others got so far is none of its business
+    machine.log.numbered += 1
+    thing = Thing(f"{cls.node.name}#{machine.log.numbered}", cls=cls)
+    machine.set(thing.key, thing)
+    if machine.context.loops:
+        machine.context.loops[-1].born.add(thing.key)
+    if (
+        machine.context.loops or machine.log.reached
+    ):  # what others got so far is none of its business
         machine.emit(Renews(machine.at(node), frozenset({thing.key})))
     init = method_of(machine, cls, "__init__")
     if init is not None:

@@ -21,7 +21,7 @@ def set_by_others(machine: Machine, cls: ClassDef, method: str) -> Iterator[str]
 
     What the method sets itself, or by what it calls, is None until then.
     """
-    found = (key.partition(".") for key, value in machine.store.items() if value == NONE)
+    found = (key.partition(".") for key, value in machine.flow.store.items() if value == NONE)
     unset = {name for owner, _, name in found if owner == "self"}
     if not unset:
         return

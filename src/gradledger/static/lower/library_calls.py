@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 
 from gradledger.ledger.events import UNKNOWN_WEIGHT, Weight
 from gradledger.ledger.values import replace
 from gradledger.static.domain.values import (
-    EVERY_KEY,
-    LENGTH,
     PLAIN,
     UNKNOWN,
-    ClassDef,
     Constant,
     External,
     FunctionDef,
@@ -20,36 +16,34 @@ from gradledger.static.domain.values import (
     Items,
     Known,
     Optimizer,
-    Parameters,
     Scaler,
-    Scheduler,
     Thing,
     are_among,
-    optimizers_in,
-    reach_of,
 )
 from gradledger.static.domain.weights import MEAN, of_reduction
 from gradledger.static.ir.effects import Reads
 from gradledger.static.ir.keys import NO_KEYS, within
 from gradledger.static.lower import loader_sizes
 from gradledger.static.lower.arguments import Arguments
-from gradledger.static.lower.arithmetic import computed, keys_of, used
-from gradledger.static.lower.attributes import bases_outside, lineage, member, method_of
+from gradledger.static.lower.arithmetic import computed, keys_of
+from gradledger.static.lower.attributes import method_of
 from gradledger.static.lower.backward_calls import deposit
-from gradledger.static.lower.call_graph import cuts
-from gradledger.static.lower.expressions import is_meter
-from gradledger.static.lower.gradient_calls import (
-    NORMS,
-    clip,
-    foreach,
-    gradient_norm,
-    gradients_method,
+from gradledger.static.lower.builtin_calls import (
+    CHAINING,
+    PASSING,
+    by_name,
+    collected,
+    made_on_demand,
+    passed_on,
 )
-from gradledger.static.lower.module_calls import is_layer
-from gradledger.static.lower.unknown_calls import arguments_of, hand_over, watch_unknown_call
+from gradledger.static.lower.function_text import cuts
+from gradledger.static.lower.gradient_calls import NORMS, gradient_norm, gradients_method
+from gradledger.static.lower.gradient_functions import clip, foreach
+from gradledger.static.lower.module_outputs import is_layer
+from gradledger.static.lower.optimizer_classes import make_optimizer, make_scheduler
+from gradledger.static.lower.unknown_calls import arguments_of, watch_unknown_call
 from gradledger.static.models import facts, graphless
 from gradledger.static.source import syntax as ast
-from gradledger.static.source.patterns import Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,42 +66,6 @@ FROM_DATA = frozenset(
 )
 """They make tensors of data, without a graph."""
 
-MORE_THAN_STEPS = Pattern(
-    r"zero_grad|zero_\(|\._?grad[ \t]*=(?!=)|backward\(|\.step\(",
-    words=("zero_grad", "zero_(", ".grad", "._grad", "backward(", ".step("),
-)
-"""Words of optimizers that also clear, deposit, or leave the step to others."""
-
-PASSING = frozenset(["list", "tuple", "iter", "next", "sorted", "set", "reversed", "filter"])
-
-CHAINING = frozenset(["chain", "from_iterable"])
-
-
-def _collected(machine: Machine, name: str, node: ast.Call) -> Known | None:
-    """`len(x)`, `dict(params=x, lr=0.1)`, and `dict(model.named_parameters())`."""
-    if node.keywords and not node.args:
-        values = tuple(used(machine, keyword.value) for keyword in node.keywords)
-        return Items(values, tuple(keyword.arg for keyword in node.keywords))
-    if len(node.args) != 1:
-        return None
-    given = used(machine, node.args[0])
-    if name == "len":
-        shape = loader_sizes.shape_of(given)
-        return Constant.of(shape[0]) if shape else LENGTH
-    return given if isinstance(given, Parameters) else None
-
-
-def _made_on_demand(machine: Machine, node: ast.Call) -> Items | None:
-    """`defaultdict(Meter)`: one of them stands for all."""
-    (maker,) = node.args
-    if isinstance(maker, ast.Lambda):
-        made = machine.eval(maker.body)
-    elif isinstance(cls := machine.eval(maker), ClassDef):
-        made = machine.call_value(cls, ast.copy_location(ast.Call(maker, [], []), node))
-    else:
-        return None
-    return Items((made,), (EVERY_KEY,)) if is_meter(made) else None
-
 
 def call_external(machine: Machine, dotted: str, node: ast.Call) -> Known:
     """Calls a function or class that is no code of the project."""
@@ -127,19 +85,18 @@ def call_external(machine: Machine, dotted: str, node: ast.Call) -> Known:
         if isinstance(held, Gradients):  # `nn.init.zeros_(p.grad)`
             return gradients_method(machine, held, "zero_" if name == "zeros_" else name, node)
     if dotted in ("builtins.dict", "builtins.len"):
-        made = _collected(machine, name, node)
+        made = collected(machine, name, node)
         if made is not None:
             return made
     if name == "defaultdict" and len(node.args) == 1:
-        made = _made_on_demand(machine, node)
+        made = made_on_demand(machine, node)
         if made is not None:
             return made
     if dotted == "builtins.getattr" and len(node.args) >= 2:
-        return _by_name(machine, node)
-    if dotted == "builtins.setattr" and len(node.args) == 3:
-        return machine.set_by_name(node, node.args[2])
-    if dotted == "builtins.delattr" and len(node.args) == 2:
-        return machine.set_by_name(node, ast.copy_location(ast.Constant(None), node))
+        return by_name(machine, node)
+    handler = machine.libraries.functions.get(dotted)
+    if handler is not None and (made := handler(machine, node)) is not None:
+        return made
     if name == "import_module" and node.args and isinstance(node.args[0], ast.Constant):
         return External(str(node.args[0].value))
     return _called_with(machine, arguments_of(machine, node), dotted, name, node)
@@ -148,7 +105,7 @@ def call_external(machine: Machine, dotted: str, node: ast.Call) -> Known:
 def _called_with(
     machine: Machine, arguments: Arguments, dotted: str, name: str, node: ast.Call
 ) -> Known:
-    machine.doubted |= {r for f, r in facts.SPEAKS_AGAINST.items() if name.startswith(f)}
+    machine.log.doubted |= {r for f, r in facts.SPEAKS_AGAINST.items() if name.startswith(f)}
     if any(isinstance(value, FunctionDef) and cuts(value) for value in arguments.values()):
         return PLAIN  # `tree_map(lambda t: t.detach(), states)`
     if any(isinstance(v, External) and _detaches(v) for v in arguments.values()):
@@ -181,7 +138,7 @@ def _computed_outside(
         made = computed(machine, *arguments.values(), sure=False)
         return replace(made, reach=NO_KEYS, maybe=made.maybe | made.reach)
     if name in ("deepcopy", "copy") and isinstance(first := arguments.get(0, ""), Thing):
-        frozen = any(within(first.key, key) for key in machine.frozen)
+        frozen = any(within(first.key, key) for key in machine.flow.frozen)
         built = dotted if frozen else first.built or dotted
         return Thing(plain=first.plain, cls=first.cls, built=built)
     if torch and name in loader_sizes.CREATORS:
@@ -219,44 +176,6 @@ def _rows_of(machine: Machine, dataset: Known | None) -> tuple[int, ...]:
     return loader_sizes.shape_of(dataset)[:1]
 
 
-def _by_name(machine: Machine, node: ast.Call) -> Known:
-    """`getattr(torch.optim, name)`: some class of that module."""
-    base, name = machine.eval(node.args[0]), machine.eval(node.args[1])
-    if isinstance(name, Constant) and isinstance(name.value, str):
-        found = member(machine, base, name.value, node)
-        if isinstance(found, Thing) and len(node.args) > 2:
-            return Thing()
-        return found
-    if isinstance(base, Optimizer):
-        hand_over(machine, base.name, node, "a method that is chosen by name")
-    if isinstance(base, External):
-        return External(f"{base.dotted}.Chosen")
-    return Thing(reach=reach_of(base))
-
-
-def _passed_on(machine: Machine, name: str, arguments: Arguments) -> Known:
-    """`list(parameters)`, `filter(f, parameters)`, `chain(a, b)`: the same in another dress."""
-    test = arguments.get(0, "")
-    if name == "filter" and isinstance(test, FunctionDef):
-        machine.guarded |= ".grad" in test.module.text(test.node)  # those that have one
-    values = arguments.positional[1:] if name in ("filter", "map") else arguments.positional
-    values = tuple(
-        inner
-        for value in values
-        for inner in (value.values if isinstance(value, Items) else (value,))
-    )
-    if any(isinstance(v, Parameters) for v in values):
-        found = [v for v in values if isinstance(v, Parameters)]
-        return Parameters(
-            NO_KEYS.union(*map(partial(keys_of, machine), values)),
-            frozenset().union(*(p.of for p in found)),
-        )
-    first = arguments.positional[-1] if arguments.positional else Items(())
-    if isinstance(first, Thing) and first.plain:
-        return first
-    return first if len(arguments.positional) < 2 or name == "filter" else Items(values)
-
-
 def _made_outside(
     machine: Machine, dotted: str, name: str, arguments: Arguments, node: ast.Call
 ) -> Known | None:
@@ -270,10 +189,12 @@ def _made_outside(
     if facts.is_optimizer_class(dotted):
         return make_optimizer(machine, dotted, name, arguments, node)
     if (name in PASSING and dotted == f"builtins.{name}") or name in CHAINING:
-        return _passed_on(machine, name, arguments)
+        return passed_on(machine, name, arguments)
     if name == "enumerate":
         shape = loader_sizes.shape_of(first)
-        return Thing(plain=True, built="builtins.enumerate", shape=shape, depth=len(machine.loops))
+        return Thing(
+            plain=True, built="builtins.enumerate", shape=shape, depth=len(machine.context.loops)
+        )
     counted = isinstance(first, Thing) and first.built == "builtins.enumerate"
     if counted and name in facts.ITERATION_WRAPPERS:
         return first
@@ -302,64 +223,11 @@ def _made_outside(
         return PLAIN
     if name in ("scale_loss",):
         return None
-    return machine.framework_made(dotted, arguments, node)
-
-
-def make_optimizer(
-    machine: Machine, dotted: str, name: str, arguments: Arguments, node: ast.Call
-) -> Known:
-    """An optimizer of the parameters that it is given."""
-    first = arguments.get(0, "params")
-    inner = first if isinstance(first, Optimizer) else None
-    if inner is None and isinstance(arguments.named.get("optimizer"), Optimizer):
-        inner = arguments.named["optimizer"]  # type: ignore[assignment]
-    if inner is not None:
-        return inner
-    keys = keys_of(machine, first) if first is not None else frozenset()
-    made = [machine.store.get(key) for key in keys]
-    return Optimizer(
-        "",
-        keys or None,
-        machine.at(node),
-        closure_loops=name == "LBFGS",
-        torchs=dotted.startswith(("torch.optim", "optim.")),
-        tensors=bool(made) and all(isinstance(m, Thing) and m.leaf for m in made),
-    )
-
-
-def only_steps(machine: Machine, cls: ClassDef) -> bool:
-    """Is it an optimizer of the project's own, which leaves gradients as it finds them?"""
-    if not any(map(facts.is_optimizer_class, bases_outside(machine, cls))):
-        return False
-    return not any(
-        owner.module.says(MORE_THAN_STEPS, method)
-        for owner in lineage(machine, cls)
-        for name, method in owner.module.methods(owner.node).items()
-        if name != "__init__"
-    )
-
-
-def schedule_of(
-    machine: Machine, cls: ClassDef, arguments: Arguments, node: ast.Call
-) -> Known | None:
-    """One of a class of the project's that is stepped as one of torch's; None for any other."""
-    kind = next(filter(facts.is_scheduler, bases_outside(machine, cls)), None)
-    if kind is None or method_of(machine, cls, "step") is not None:
-        return None
-    return make_scheduler(machine, kind, arguments, node)
-
-
-def make_scheduler(machine: Machine, kind: str, arguments: Arguments, node: ast.Call) -> Known:
-    """A scheduler of the optimizer that it is given."""
-    from gradledger.static.lower.window_sizes import counts_updates
-
-    found = tuple(o.name for v in arguments.values() for o in optimizers_in(v) if o.name)
-    return Scheduler(
-        "",
-        tuple(dict.fromkeys(found)),
-        by_metric="Plateau" in facts.last(kind),
-        counts_updates=counts_updates(node, machine.scope.module),
-    )
+    for handler in machine.libraries.made:
+        given = handler(machine, dotted, arguments, node)
+        if given is not None:
+            return given
+    return None
 
 
 def _wrapped(machine: Machine, name: str, arguments: Arguments, first: Known) -> Known:

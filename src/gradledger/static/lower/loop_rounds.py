@@ -8,13 +8,12 @@ from functools import partial
 from gradledger.ledger.events import Batch, EpochEnd, Keep, Schedule
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
-from gradledger.static.domain.join import joined
+from gradledger.static.domain.flow import Flow, again, join
 from gradledger.static.domain.scopes import LoopState
 from gradledger.static.domain.values import (
     NO_PLACES,
     Constant,
     Count,
-    FunctionDef,
     Items,
     Known,
     Thing,
@@ -26,31 +25,20 @@ from gradledger.static.ir.condition_names import is_own
 from gradledger.static.ir.condition_names import ran_out as end_of
 from gradledger.static.ir.effects import Deposits
 from gradledger.static.ir.program import Branch, Call, Do, Forget, Leave, Loop, Program, Tick, Try
-from gradledger.static.lower.attributes import method_of
-from gradledger.static.lower.call_graph import goes_on_for_ever
-from gradledger.static.lower.gradient_calls import says_of
+from gradledger.static.lower.item_calls import says_of
+from gradledger.static.lower.loop_counters import is_endless, start_counters
 from gradledger.static.lower.loop_shapes import (
-    PASSING_ON,
     draws_data,
-    fails_in_time,
-    is_enough,
     is_range,
     is_set_back,
-    sets,
-    stops_behind_a_step,
 )
-from gradledger.static.lower.names import full_name
-from gradledger.static.lower.spelling import called_name
-from gradledger.static.lower.windows import eval_quietly, is_whole
+from gradledger.static.lower.windows import is_whole
 from gradledger.static.source import syntax as ast
-from gradledger.static.source.patterns import Pattern
 from gradledger.static.source.vocabulary import CUTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gradledger.static.lower.machine import Machine
-
-COUNTS = Pattern(r"\+=\s*1\b")
 
 
 def walk_loop(
@@ -63,24 +51,21 @@ def walk_loop(
     rounds: int | None = None,
 ) -> None:
     """A loop: walked once, and again with what the first round leaves behind."""
-    machine._scope_count += 1
-    id = f"loop {node.lineno}#{machine._scope_count}"
-    nested = bool(machine.loops)
+    machine.log.numbered += 1
+    id = f"loop {node.lineno}#{machine.log.numbered}"
+    nested = bool(machine.context.loops)
     draws = data or not nested or draws_data(node)
-    outer, machine.fresh = machine.fresh, frozenset() if draws else names_given(machine)
-    machine.count_comparison()
-    before, frozen, parted = dict(machine.store), machine.frozen, machine.frozen_if
-    half_frozen, evaluating = machine.half_frozen, machine.evaluating
-    statements = machine.statements
-    body, loop = _walk_round(machine, node, id, enter, {})
-    again = _left_behind(machine, before, loop, body)
-    otherwise = machine.frozen != frozen or machine.half_frozen != half_frozen
-    if acts(body) and (again or otherwise or not evaluating <= machine.evaluating):
-        machine.store = joined(before, machine.store) | again
-        machine.evaluating &= evaluating
-        body, loop = _walk_round(machine, node, id, enter, again)
-    elif not acts(body):
-        machine.statements = statements + len(node.body)
+    fresh = frozenset() if draws else names_given(machine)
+    machine.effort.count_names(len(machine.flow.store))
+    before, statements = machine.fork(), machine.effort.statements
+    with machine.within(fresh=fresh):
+        body, loop = _walk_round(machine, node, id, enter, {})
+        changed = _left_behind(machine, before.store, loop, body)
+        if acts(body) and (changed or _differs(before, machine.flow)):
+            machine.flow = again(before, machine.fork(), changed)
+            body, loop = _walk_round(machine, node, id, enter, changed)
+    if not acts(body):
+        machine.effort.statements = statements + len(node.body)
     if acts(body) and body.kinds - IDLE != {Schedule}:  # alone, it is brought forward
         write_rounds(
             machine,
@@ -90,57 +75,29 @@ def walk_loop(
             at_least=at_least,
             rounds=rounds,
             draws=draws,
-            data_ends=(data or nested) and not _is_endless(machine, node),
+            data_ends=(data or nested) and not is_endless(machine, node),
         )
         if loop.windows:
-            machine.rest_at = machine.scope.id, len(machine.loops)
-    machine.fresh = outer
+            ended = machine.context.scope.id, len(machine.context.loops)
+            machine.flow = replace(machine.flow, rest_at=frozenset({ended}))
     # Where the data was empty, there is nothing that a counter could tell.
-    counts = {n: v for n, v in machine.store.items() if isinstance(v, Count) and v.loop == id}
+    counts = {n: v for n, v in machine.flow.store.items() if isinstance(v, Count) and v.loop == id}
     set_back = dict.fromkeys(loop.set_back, Count(""))
-    machine.store = joined(before, machine.store) | counts | set_back
-    machine.frozen &= frozen
-    machine.evaluating &= evaluating
-    machine.frozen_if &= parted
+    met = join(before, machine.fork())
+    machine.flow = replace(met, store=met.store | counts | set_back)
+
+
+def _differs(before: Flow, after: Flow) -> bool:
+    """Whether the next round finds something frozen, free or training that was not so before."""
+    frozen = (before.frozen, before.half_frozen) != (after.frozen, after.half_frozen)
+    return frozen or not before.evaluating <= after.evaluating
 
 
 def names_given(machine: Machine) -> frozenset[str]:
     """The names that have got a value for the data at hand."""
-    if not machine.loops or not machine.loops[-1].of_data:
+    if not machine.context.loops or not machine.context.loops[-1].of_data:
         return frozenset()
-    return machine.fresh | machine.loops[-1].assigned.keys()
-
-
-def _is_endless(machine: Machine, node: ast.For | ast.AsyncFor | ast.While) -> bool:
-    """Is it left by a `break` or a `return` alone, as `for batch in cycle(loader)` is?"""
-    if isinstance(node, ast.While) or stops_behind_a_step(node) or fails_in_time(node):
-        return True
-    if not machine.loops and any(map(is_enough, ast.walk(node))):
-        return True
-    source = node.iter
-    while isinstance(source, ast.Call) and called_name(source) in PASSING_ON and source.args:
-        source = source.args[0]
-    value = eval_quietly(machine, source)
-    if isinstance(value, Thing) and value.cls and method_of(machine, value.cls, "__iter__"):
-        return _gives_for_ever(machine, value)
-    if not isinstance(source, ast.Call):
-        return False
-    made = eval_quietly(machine, source.func)
-    if isinstance(made, FunctionDef):
-        return goes_on_for_ever(made.node)
-    return called_name(source) in ("cycle", "count")
-
-
-def _gives_for_ever(machine: Machine, loader: Thing, deep: int = 3) -> bool:
-    """Does its `__iter__` never end, or go through another that it holds, which never does?"""
-    iterate = method_of(machine, loader.cls, "__iter__") if loader.cls and deep else None
-    if iterate is None or goes_on_for_ever(iterate.node):
-        return iterate is not None
-    inside = list(ast.walk(iterate.node))
-    if any(isinstance(inner, ast.Break | ast.Return) for inner in inside):
-        return False
-    held = (machine.store.get(f"{loader.key}.{name}") for name in map(_gone_through, inside))
-    return any(isinstance(h, Thing) and _gives_for_ever(machine, h, deep - 1) for h in held)
+    return machine.context.fresh | machine.context.loops[-1].assigned.keys()
 
 
 def _walk_round(
@@ -151,47 +108,17 @@ def _walk_round(
     again: dict[str, Known],
 ) -> tuple[Program, LoopState]:
     loop = LoopState(id)
-    machine.loops.append(loop)
-    try:
+    with machine.within(loops=(*machine.context.loops, loop)):
         loop.of_data = isinstance(node, ast.For) and not is_range(node.iter)
         loop.node = node if isinstance(node, ast.For) else None
 
         def write() -> None:
-            _start_counters(machine, node, loop)
+            start_counters(machine, node, loop)
             enter(loop)
             machine.run(node.body)
             _hand_on(machine, loop, again, node)
 
         return machine.block(write), loop
-    finally:
-        machine.loops.pop()
-
-
-def _start_counters(
-    machine: Machine, node: ast.For | ast.AsyncFor | ast.While, loop: LoopState
-) -> None:
-    """Names that count rounds: they start at a number, and each round adds one."""
-    text = machine.scope.module.text(node)
-    if "+=" not in text or not COUNTS.search(text):
-        return
-    for statement in node.body:
-        for inner in (
-            ast.walk(statement) if not isinstance(statement, ast.FunctionDef | ast.ClassDef) else ()
-        ):
-            if not isinstance(inner, ast.AugAssign) or not isinstance(inner.op, ast.Add):
-                continue
-            if not (isinstance(inner.value, ast.Constant) and inner.value.value == 1):
-                continue
-            if not isinstance(inner.target, ast.Name | ast.Attribute):
-                continue
-            value = machine.eval(inner.target)
-            if isinstance(value, Constant) and isinstance(value.value, int):
-                direct = inner is statement
-                if direct and isinstance(inner.target, ast.Name) and sets(inner.target, node):
-                    loop.set_back[full_name(machine, inner.target.id)] = value.value
-                machine.rebind(inner.target, Count(loop.id if direct else "", value.value))
-            elif isinstance(value, Thing) and not value.reach:
-                machine.rebind(inner.target, Count(""))
 
 
 def _left_behind(
@@ -201,7 +128,7 @@ def _left_behind(
     again: dict[str, Known] = {}
     deposits = holds(body, Deposits)
     for full in loop.read & loop.assigned.keys():
-        old, new = before.get(full), machine.store.get(full)
+        old, new = before.get(full), machine.flow.store.get(full)
         if old is None or new is None or old == new:
             continue
         if full in loop.set_back:
@@ -221,7 +148,7 @@ def _left_behind(
             again[full] = new
     for full in loop.assigned.keys() - loop.read:
         # Made anew in each round: what the last one put into it is let go.
-        left = machine.store.get(full)
+        left = machine.flow.store.get(full)
         if left is not None and kept_in(left):
             again[full] = left
     return again
@@ -230,7 +157,7 @@ def _left_behind(
 def _hand_on(machine: Machine, loop: LoopState, again: dict[str, Known], node: ast.AST) -> None:
     """States that go into the next round with their graph."""
     for full in again:
-        new, at = machine.store.get(full), loop.assigned.get(full)
+        new, at = machine.flow.store.get(full), loop.assigned.get(full)
         if not isinstance(new, Thing) or not new.sure or new.plain or new.kept:
             continue
         # What is made anew, and not of what it was, has no graph but its own.
@@ -262,21 +189,11 @@ def write_rounds(
     even = even or (bool(own) and all(map(partial(is_whole, machine), filter(is_own, windows))))
     ran_out = end_of(loop.id) if own and data_ends and not even else None
     if ran_out is not None:
-        machine.ended.append((ran_out, EpochEnd(at, restarts=True)))
+        machine.context.ended.append((ran_out, EpochEnd(at, restarts=True)))
     machine.out += own
     whole = sequence([*start, body])
     machine.out.append(Loop(whole, at_least, loop.last, loop.first, ran_out))
     machine.out += own
-
-
-def _gone_through(node: ast.AST) -> str:
-    """The `loader` of `iter(self.loader)`, and of `for batch in self.loader`."""
-    match node:
-        case ast.Call(ast.Name("iter"), [ast.Attribute(ast.Name("self"), name)]):
-            return name
-        case ast.For(iter=ast.Attribute(ast.Name("self"), name)):
-            return name
-    return ""
 
 
 def once(machine: Machine, body: list[ast.stmt]) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from gradledger.ledger.tuples import NamedTuple
 from gradledger.ledger.values import replace
+from gradledger.static.domain.flow import Flow
+from gradledger.static.domain.log import Log
 from gradledger.static.domain.scopes import MOST_STATEMENTS, MOST_WORK, Knowledge, TooMuchCode
 from gradledger.static.domain.values import ClassDef, FunctionDef, Optimizer, Thing
 from gradledger.static.ir.blocks import holds
@@ -24,7 +27,7 @@ from gradledger.static.source.vocabulary import DEPOSITS, STEPS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    pass
 
 MOST_IN_A_FILE = 9_000
 """Statements that are walked for all the roots of a file together."""
@@ -42,6 +45,14 @@ def call_root(machine: Machine, function: FunctionDef, node: ast.AST) -> None:
         repeat(machine, given, node, root=True)
 
 
+class Made(NamedTuple):
+    """What is known once the `__init__` of a class has run."""
+
+    flow: Flow
+    log: Log
+    statements: int
+
+
 class Following:
     """What of a file is followed: what was done so far, and how much more may be."""
 
@@ -55,7 +66,7 @@ class Following:
         """Functions that were come through, by identity."""
         self.trained: set[int] = set()
         """Those on the way through which something was deposited and spent."""
-        self._made: dict[int, dict[str, Any]] = {}
+        self._made: dict[int, Made] = {}
         """By class, what is known once its `__init__` has run."""
         self.top = self._walk()
         """The walk through the script."""
@@ -94,12 +105,12 @@ class Following:
 
         machine = self._after_script()
         thing = Thing("self", cls=cls)
-        machine.store["self"] = thing
+        machine.set("self", thing)
 
         def write() -> None:
             self._make(machine, thing, cls)
             for unset in set_by_others(machine, cls, name):
-                del machine.store[f"self.{unset}"]
+                machine.unset(f"self.{unset}")
             bound = replace(method, bound=thing)
             if name == "training_step" and is_lightning(machine, thing):
                 repeat(
@@ -120,7 +131,7 @@ class Following:
         """Makes the object that a method is called on; for all methods of a class, once."""
         made = self._made.get(id(cls.node))
         if made is not None:
-            machine.go_on_from(made)
+            _go_on_from(machine, made)
             return
         outer, machine.out = machine.out, []
         init = method_of(machine, cls, "__init__")
@@ -129,7 +140,9 @@ class Following:
             call_function(machine, bound, Arguments(), init.node, root=True)
         machine.out = outer
         _come_from_outside(machine)
-        self._made[id(cls.node)] = machine.knows()
+        self._made[id(cls.node)] = Made(
+            machine.fork(), machine.log.copy(), machine.effort.statements
+        )
 
     def _batches_fitted(self) -> int | None:
         """How many batches the loader has that a Trainer is given, if that stands in the source."""
@@ -137,7 +150,7 @@ class Following:
             match call:
                 case ast.Call(func=ast.Attribute(attr="fit")):
                     names = (n.id for n in ast.walk(call) if isinstance(n, ast.Name))
-                    for value in map(self.top.store.get, names):
+                    for value in map(self.top.flow.store.get, names):
                         if isinstance(value, Thing) and value.shape:
                             return value.shape[0]
         return None
@@ -145,10 +158,12 @@ class Following:
     def _after_script(self) -> Machine:
         """A walk that knows what the script has made; what it did to it is past."""
         machine = self._walk()
-        machine.store = dict(self.top.store)
-        machine.scopes.update({id: scope for id, scope in self.top.scopes.items() if id != ""})
-        machine._scope_count = self.top._scope_count
-        machine.optimizers = dict(self.top.optimizers)
+        machine.flow = Flow(dict(self.top.flow.store))
+        machine.log.scopes.update(
+            {id: scope for id, scope in self.top.log.scopes.items() if id != ""}
+        )
+        machine.log.numbered = self.top.log.numbered
+        machine.log.optimizers = dict(self.top.log.optimizers)
         _come_from_outside(machine)
         return machine
 
@@ -157,26 +172,34 @@ class Following:
     ) -> Root:
         """Walks as far as is allowed, and keeps account of it."""
         why = ""
-        machine.most_statements = min(machine.most_statements, self._left)
-        machine.most_work = min(machine.most_work, self._work_left)
+        machine.effort.most_statements = min(machine.effort.most_statements, self._left)
+        machine.effort.most_work = min(machine.effort.most_work, self._work_left)
         program: Program | None = None
         try:
             program = machine.block(write)
         except TooMuchCode as error:
             why = str(error)
             # Behind its other roots there is likely the same: one more try, half as far.
-            self._left = min(self._left, machine.statements + MOST_STATEMENTS // 2)
-            self._work_left = min(self._work_left, machine.work + MOST_WORK // 2)
+            self._left = min(self._left, machine.effort.statements + MOST_STATEMENTS // 2)
+            self._work_left = min(self._work_left, machine.effort.work + MOST_WORK // 2)
         except RecursionError:
             why = "it is nested too deeply"
-        self.done |= machine.inlined
+        self.done |= machine.log.inlined
         if program is not None and holds(program, Deposits) and holds(program, Spends):
-            self.trained |= machine.inlined
-        self._left = max(self._left - machine.statements, 0)
-        self._work_left = max(self._work_left - machine.work, 0)
-        if machine.hooked:
+            self.trained |= machine.log.inlined
+        self._left = max(self._left - machine.effort.statements, 0)
+        self._work_left = max(self._work_left - machine.effort.work, 0)
+        if machine.log.hooked:
             program, why = None, "hooks get hold of each gradient as it arrives"
         return root_of(machine, what, node, program, why)
+
+
+def _go_on_from(machine: Machine, made: Made) -> None:
+    """Knows what another machine did, as if this one had walked there."""
+    root = machine.log.scopes[""]
+    machine.flow, machine.log = made.flow, made.log.copy()
+    machine.effort.statements = made.statements
+    machine.log.scopes[""] = root
 
 
 def _batch_index(node: ast.AST) -> str:
@@ -203,8 +226,8 @@ def _by_cell(module: Module) -> Iterator[list[ast.stmt]]:
 
 def _come_from_outside(machine: Machine) -> None:
     """What was made before is as it was left: nobody knows by whom."""
-    for name, optimizer in list(machine.optimizers.items()):
-        machine.optimizers[name] = replace(optimizer, outside=True)
-    for name, value in list(machine.store.items()):
+    for name, optimizer in list(machine.log.optimizers.items()):
+        machine.log.optimizers[name] = replace(optimizer, outside=True)
+    for name, value in list(machine.flow.store.items()):
         if isinstance(value, Optimizer):
-            machine.store[name] = replace(value, outside=True)
+            machine.set(name, replace(value, outside=True))

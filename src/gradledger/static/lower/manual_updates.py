@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def set_gradient(machine: Machine, target: ast.Attribute, value: Known, node: ast.stmt) -> None:
     """`p.grad = value`: None clears it, anything else changes it."""
     keys, optimizer, leaf = named_by(_whose(machine, target))
-    if machine.partly and isinstance(machine.eval(target.value), Parameters):
+    if machine.context.partly and isinstance(machine.eval(target.value), Parameters):
         machine.emit(Edits(machine.at(node), keys, optimizer, leaf, "change"))
         return
     if value == NONE:
@@ -42,8 +42,8 @@ def set_gradient(machine: Machine, target: ast.Attribute, value: Known, node: as
         machine.emit(Edits(machine.at(node), keys, optimizer, leaf, "change"))
     else:
         if isinstance(node, ast.Assign) and reads_gradient(machine, node.value):
-            machine.doubted |= OF_ONE_COPY
-        machine.doubted.add("GL101")  # a view of a buffer is cleared with that, out of sight
+            machine.log.doubted |= OF_ONE_COPY
+        machine.log.doubted.add("GL101")  # a view of a buffer is cleared with that, out of sight
         machine.emit(Edits(machine.at(node), keys, optimizer, leaf, "assign"))
 
 

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from gradledger.ledger.events import UNKNOWN_WEIGHT
 from gradledger.ledger.values import replace
 from gradledger.static.domain.values import (
     NO_PLACES,
     PLAIN,
     RECIPE,
-    UNKNOWN,
     ClassDef,
-    FunctionDef,
-    Items,
     Known,
     Places,
     Thing,
@@ -28,17 +22,22 @@ from gradledger.static.lower.attributes import (
     APPLIED,
     LABELLED,
     bases_outside,
-    held_loss,
     is_model,
     lineage,
     method_of,
 )
 from gradledger.static.lower.backward_calls import forgets_its_graph
-from gradledger.static.lower.call_graph import callee_of, gives_several, is_interesting, length_of
+from gradledger.static.lower.call_graph import gives_several, is_interesting
 from gradledger.static.lower.inline import call_function
-from gradledger.static.lower.return_values import LONG, quietly
+from gradledger.static.lower.module_outputs import (
+    gives_numbers,
+    judged_output,
+    losses_of,
+    several_outputs,
+)
+from gradledger.static.lower.scope_names import is_local
 from gradledger.static.lower.unknown_calls import arguments_of, keys_named, watch_unknown_call
-from gradledger.static.models import facts, graphless
+from gradledger.static.models import facts
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
 
@@ -65,11 +64,11 @@ def _with_unlisted(machine: Machine, made: Thing, key: str, cls: ClassDef) -> Th
     """What a module gives, made also by the layers that it keeps in plain lists."""
     if len(lineage(machine, cls)) > 1 or bases_outside(machine, cls) != ["torch.nn.Module"]:
         return made
-    if key not in machine.unlisted:
+    if key not in machine.log.unlisted:
         from gradledger.static.lower.plain_list_layers import unlisted
 
-        machine.unlisted[key] = unlisted(cls)
-    return replace(made, reach=made.reach | {f"{key}'s {n}" for n in machine.unlisted[key]})
+        machine.log.unlisted[key] = unlisted(cls)
+    return replace(made, reach=made.reach | {f"{key}'s {n}" for n in machine.log.unlisted[key]})
 
 
 def call_object(machine: Machine, thing: Thing, node: ast.Call) -> Known:
@@ -86,14 +85,14 @@ def call_object(machine: Machine, thing: Thing, node: ast.Call) -> Known:
         if thing.key and forward is not None and forward.module.says(OWN_CLEAR, forward.node):
             machine.emit(Clears(machine.at(node), frozenset({thing.key})))
         if forward is not None and not forgets_its_graph(machine, thing.key):
-            machine.doubted.add("GL703")
+            machine.log.doubted.add("GL703")
     watch_unknown_call(machine, thing.key, thing, arguments, node)
     model = is_model(machine, thing.key) or thing.built.startswith("torch.nn.")
     model = model or _is_spent_for(machine, thing)
     made = computed(machine, thing, *arguments.values(), sure=False)
-    if forward is not None and _gives_numbers(machine, thing, forward, arguments, node):
+    if forward is not None and gives_numbers(machine, thing, forward, arguments, node):
         return PLAIN
-    judged = _judged(machine, thing, forward, arguments, node)
+    judged = judged_output(machine, thing, forward, arguments, node)
     if judged is not None and judged.plain:
         return PLAIN
     if made.reach and forward is not None and gives_several(machine, forward):
@@ -105,10 +104,10 @@ def call_object(machine: Machine, thing: Thing, node: ast.Call) -> Known:
         if thing.key and thing.cls is not None:
             made = _with_unlisted(machine, made, thing.key, thing.cls)
     if thing.cls is not None and not made.plain:
-        losses = _losses_of(machine, thing, arguments, made, node)
-        if losses is not None and machine.grad_enabled:
+        losses = losses_of(machine, thing, arguments, made, node)
+        if losses is not None and machine.context.grad_enabled:
             return losses
-    if not machine.grad_enabled:
+    if not machine.context.grad_enabled:
         return PLAIN
     carried = frozenset().union(
         *(v.carried for v in arguments.values() if isinstance(v, Thing)), frozenset()
@@ -125,14 +124,14 @@ def call_object(machine: Machine, thing: Thing, node: ast.Call) -> Known:
         sure=model and _adds_a_graph(machine, thing, arguments),
         carried=carried,
         weight=weight,
-        local=bool(machine.local) or (made.local and kind in facts.MEAN_MODULES),
-        depth=min(depths, default=len(machine.loops)),
+        local=bool(is_local(machine)) or (made.local and kind in facts.MEAN_MODULES),
+        depth=min(depths, default=len(machine.context.loops)),
         built=LABELLED if _labelled(node) and model else _by_recipe(thing, node),
         passes=_passes(machine, thing, arguments, node),
     )
     if judged is not None:
         made = replace(made, sure=made.sure and judged.sure, among=judged.among)
-    return _several(machine, thing, arguments, made, node)
+    return several_outputs(machine, thing, arguments, made, node)
 
 
 def _adds_a_graph(machine: Machine, thing: Thing, arguments: Arguments) -> bool:
@@ -147,21 +146,21 @@ def _adds_a_graph(machine: Machine, thing: Thing, arguments: Arguments) -> bool:
 
 def _is_frozen(machine: Machine, thing: Thing) -> bool:
     """Has it no gradients while it is called?"""
-    return bool(thing.key) and any(within(thing.key, key) for key in machine.frozen)
+    return bool(thing.key) and any(within(thing.key, key) for key in machine.flow.frozen)
 
 
 def _is_spent_for(machine: Machine, thing: Thing) -> bool:
     """Has an optimizer got its parameters, in whatever file that was? Then it is a net."""
     return bool(thing.key) and any(
         thing.key in (optimizer.keys or ()) and not optimizer.tensors
-        for optimizer in machine.optimizers.values()
+        for optimizer in machine.log.optimizers.values()
     )
 
 
 def _passes(machine: Machine, thing: Thing, arguments: Arguments, node: ast.Call) -> Places:
     """The calls that the graph of what a model gives was made by, this one among them."""
-    if not machine.local and facts.last(thing.built) not in facts.MEAN_MODULES:
-        machine.averaged[machine.at(node)] = thing.replicated
+    if not is_local(machine) and facts.last(thing.built) not in facts.MEAN_MODULES:
+        machine.log.averaged[machine.at(node)] = thing.replicated
     if not (thing.key and forgets_its_graph(machine, thing.key)):
         return NO_PLACES
     given = [v for v in arguments.values() if not is_plain(v)]
@@ -186,109 +185,7 @@ def _with_own_parameters(
 
 def _is_frozen_for_now(machine: Machine, thing: Thing) -> bool:
     """Has it no gradients while it is called, and gets them back? Its graph stays without."""
-    return _is_frozen(machine, thing) and machine.scope.module.says_anywhere(THAWS)
-
-
-def _gives_numbers(
-    machine: Machine, thing: Thing, forward: FunctionDef, arguments: Arguments, node: ast.Call
-) -> bool:
-    """Has nothing of what it returns a graph, like the labels that it chooses?"""
-    if not forward.module.says(graphless.CHOICES, forward.node):
-        return False
-    return is_plain(forward_result(machine, replace(forward, bound=thing), arguments, node))
-
-
-def _judged(
-    machine: Machine,
-    thing: Thing,
-    forward: FunctionDef | None,
-    arguments: Arguments,
-    node: ast.Call,
-) -> Thing | None:
-    """What a module without parameters makes of what a net gave: a loss, or how good it is."""
-    if forward is None or thing.cls is None or is_layer(thing.cls):
-        return None
-    if length_of(forward.node) >= LONG:
-        return None
-    value = forward_result(machine, replace(forward, bound=thing), arguments, node)
-    if is_plain(value) and all(map(is_plain, arguments.values())):
-        return UNKNOWN  # it may have been given nets when it was made
-    return value if isinstance(value, Thing) else None
-
-
-def _losses_of(
-    machine: Machine, thing: Thing, arguments: Arguments, made: Thing, node: ast.Call
-) -> Known | None:
-    """What a model's own forward returns, where it computes the loss itself."""
-    forward = method_of(machine, thing.cls, "forward") if thing.cls is not None else None
-    if thing.cls is None or forward is None or not _computes_losses(machine, thing.cls, forward):
-        return None
-
-    def as_output(part: Known) -> Known:
-        weight = part.weight if isinstance(part, Thing) else made.weight
-        sure = weight != UNKNOWN_WEIGHT or (isinstance(part, Thing) and part.sure)
-        among = isinstance(part, Thing) and part.among
-        return replace(made, weight=weight, sure=sure, local=bool(machine.local), among=among)
-
-    value = forward_result(machine, replace(forward, bound=thing), arguments, node)
-    return _outputs(value, as_output)
-
-
-def _computes_losses(machine: Machine, cls: ClassDef, forward: FunctionDef) -> bool:
-    """Does it, by its words, or by what it calls: a loss of torch's under any name?"""
-    if LOSSES.search(forward.module.text(forward.node)):
-        return True
-    called = forward.module.calls(forward.node)[0]
-    return any(held_loss(machine, cls, name) is not None for name in called)
-
-
-def _several(
-    machine: Machine, thing: Thing, arguments: Arguments, made: Thing, node: ast.Call
-) -> Known:
-    """What a model gives, of which some may be no more than numbers: the ids that it chose."""
-    forward = method_of(machine, thing.cls, "forward") if thing.cls is not None else None
-    if forward is None or not gives_several(machine, forward):
-        return made
-    value = forward_result(machine, replace(forward, bound=thing), arguments, node)
-    numbers = isinstance(value, Items) and any(map(is_plain, value.values))
-
-    def as_output(part: Known) -> Known:
-        seen = isinstance(part, Thing) and part.sure and not part.among
-        return replace(made, among=made.sure and not seen)
-
-    return (_outputs(value, as_output) or made) if numbers else made
-
-
-def forward_result(
-    machine: Machine, forward: FunctionDef, arguments: Arguments, node: ast.Call
-) -> Known:
-    """What it returns; what it does on the way is not written down."""
-    machine.known.interesting[callee_of(forward)] = True
-    before = machine.inlined.copy(), len(machine.unknown)
-    listening = machine.listening
-    value = quietly(machine, lambda: call_function(machine, forward, arguments, node))
-    machine.inlined, machine.unknown = before[0], machine.unknown[: before[1]]
-    if not listening and machine.listening:
-        # A model that shows where it looks is trained like any other, unless somebody asks.
-        from gradledger.static.lower.activation_hooks import asks_for_what_was_heard
-
-        machine.listening = asks_for_what_was_heard(forward, machine.scope.module)
-    return value
-
-
-def _outputs(value: Known, as_output: Callable[[Known], Known]) -> Known | None:
-    """Each of what a model returns, where that is a tensor; else a number, or nobody knows what."""
-
-    def of(part: Known) -> Known:
-        if is_plain(part):
-            return PLAIN  # a count, an accuracy, a loss to be shown
-        if isinstance(part, Items):
-            return replace(part, values=tuple(map(of, part.values)))
-        return as_output(part)
-
-    if isinstance(value, Items):
-        return replace(value, values=tuple(map(of, value.values)))
-    return of(value) if isinstance(value, Thing) else None
+    return _is_frozen(machine, thing) and machine.context.scope.module.says_anywhere(THAWS)
 
 
 def _by_recipe(thing: Thing, node: ast.Call) -> str:
@@ -300,9 +197,3 @@ def _by_recipe(thing: Thing, node: ast.Call) -> str:
 def _labelled(node: ast.Call) -> bool:
     """Does a model get the labels, so that it computes its loss itself?"""
     return any(k.arg in (None, "labels") for k in node.keywords)
-
-
-def is_layer(cls: ClassDef) -> bool:
-    """May a module of the project's own have parameters? A loss that only computes has none."""
-    bases = {ast.unparse(base).rpartition(".")[2] for base in cls.node.bases}
-    return bases != {"Module"} or bool(LAYERS.search(cls.module.text(cls.node)))

@@ -14,6 +14,7 @@ from gradledger.static.domain.values import (
     Known,
     Thing,
 )
+from gradledger.static.lower.scope_names import load
 from gradledger.static.project.module import Import, Module
 from gradledger.static.project.name_uses import backwarded
 from gradledger.static.project.packages import OUTSIDE
@@ -44,27 +45,27 @@ def eval_name(machine: Machine, node: ast.Name) -> Known:
 
 def lookup(machine: Machine, name: str) -> Known:
     """What a name stands for here, in the scopes around, or at the top of the file."""
-    scope = machine.scope
+    scope = machine.context.scope
     while True:
-        value = machine.load(scope.id + name)
+        value = load(machine, scope.id + name)
         if value is not None:
             return value
         if scope.parent is None:
             break
-        scope = machine.scopes[scope.parent]
-    found = defined(machine, machine.scope.module, name)
+        scope = machine.log.scopes[scope.parent]
+    found = defined(machine, machine.context.scope.module, name)
     if found is not None:
         return found
     if name in BUILTINS:
         return External(f"builtins.{name}")
     if name in CONVENTIONS:
         return External(CONVENTIONS[name])
-    return Thing(machine.scope.id + name if machine.scope.id else name)
+    return Thing(machine.context.scope.id + name if machine.context.scope.id else name)
 
 
 def full_name(machine: Machine, name: str) -> str:
     """Where a name is kept when it is assigned here."""
-    scope = machine.scope
+    scope = machine.context.scope
     if name in _declared_elsewhere(scope.node):
         return name
     return scope.id + name
@@ -72,11 +73,11 @@ def full_name(machine: Machine, name: str) -> str:
 
 def where(machine: Machine, name: str) -> str:
     """Where a name is kept that is used here."""
-    scope = machine.scope
-    while scope.id + name not in machine.store and scope.parent is not None:
-        scope = machine.scopes[scope.parent]
+    scope = machine.context.scope
+    while scope.id + name not in machine.flow.store and scope.parent is not None:
+        scope = machine.log.scopes[scope.parent]
     found = scope.id + name
-    return found if found in machine.store else full_name(machine, name)
+    return found if found in machine.flow.store else full_name(machine, name)
 
 
 def is_of_this_batch(machine: Machine, target: ast.expr) -> bool:
@@ -85,22 +86,24 @@ def is_of_this_batch(machine: Machine, target: ast.expr) -> bool:
         return _is_of_this_round(machine, target.value) or is_of_this_batch(machine, target.value)
     if isinstance(target, ast.Attribute):
         owner = machine.eval(target.value)
-        return isinstance(owner, Thing) and owner.key in machine.loops[-1].born
+        return isinstance(owner, Thing) and owner.key in machine.context.loops[-1].born
     if not isinstance(target, ast.Name):
         return False
-    return full_name(machine, target.id) in machine.fresh or _is_of_this_call(machine, target.id)
+    return full_name(machine, target.id) in machine.context.fresh or _is_of_this_call(
+        machine, target.id
+    )
 
 
 def _is_of_this_call(machine: Machine, name: str) -> bool:
     """Does it begin anew with each call of the function at hand, which each round makes?"""
-    scope = machine.scope
-    if scope.loops < len(machine.loops) or not isinstance(scope.node, ast.FunctionDef):
+    scope = machine.context.scope
+    if scope.loops < len(machine.context.loops) or not isinstance(scope.node, ast.FunctionDef):
         return False
     value = lookup(machine, name)
     new = False
     if isinstance(value, Thing) and value.sure and value.reach and not value.kept:
         # What was computed since the round began is new, whatever it was taken from.
-        new = value.depth == len(machine.loops)
+        new = value.depth == len(machine.context.loops)
     from gradledger.static.lower.call_locals import begins_in
 
     return begins_in(scope.node, name, new=new)
@@ -108,7 +111,7 @@ def _is_of_this_call(machine: Machine, name: str) -> bool:
 
 def _is_of_this_round(machine: Machine, holder: ast.expr) -> bool:
     """Was that which holds an item made since the round of the loop at hand began?"""
-    loop, key = machine.loops[-1], key_of(machine, holder)
+    loop, key = machine.context.loops[-1], key_of(machine, holder)
     return key in loop.assigned and key not in loop.read
 
 
@@ -170,11 +173,11 @@ def _by_star(machine: Machine, module: Module, name: str, depth: int) -> Known |
 
 def module_scope(machine: Machine, module: Module) -> str:
     """The scope of a module's top level."""
-    if module is machine.scopes[""].module:
+    if module is machine.log.scopes[""].module:
         return ""
     id = f"{module.path}:"
-    if id not in machine.scopes:
-        machine.scopes[id] = Scope(id, module)
+    if id not in machine.log.scopes:
+        machine.log.scopes[id] = Scope(id, module)
     return id
 
 
@@ -205,7 +208,7 @@ def _imported(machine: Machine, by: Module, wanted: Import, depth: int) -> Known
 
 def in_module(machine: Machine, module: Module, node: ast.expr) -> Known:
     """The value of an expression at the top level of a module."""
-    with machine.inside(machine.scopes[module_scope(machine, module)]):
+    with machine.within(scope=machine.log.scopes[module_scope(machine, module)]):
         return machine.eval(node)
 
 
@@ -219,7 +222,7 @@ def _declared_elsewhere(node: ast.AST | None) -> set[str]:
 
 def names_walked_back(machine: Machine) -> set[str]:
     """Names on which this function calls backward."""
-    scope = machine.scope
+    scope = machine.context.scope
     key = id(scope.module if scope.node is None else scope.node)
     known = machine.known.backwarded.get(key)
     if known is None:

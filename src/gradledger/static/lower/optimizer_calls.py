@@ -31,11 +31,10 @@ from gradledger.static.ir.effects import (
 from gradledger.static.ir.program import NOTHING, Branch, Loop
 from gradledger.static.lower.arguments import Arguments
 from gradledger.static.lower.arithmetic import keys_of
-from gradledger.static.lower.attributes import is_model
 from gradledger.static.lower.backward_calls import deposit
 from gradledger.static.lower.call_graph import makes_deposits
 from gradledger.static.lower.inline import call_function
-from gradledger.static.lower.spelling import last_name
+from gradledger.static.lower.roles import bind_role, given_later
 from gradledger.static.lower.unknown_calls import arguments_of, hand_over
 from gradledger.static.lower.value_names import register
 from gradledger.static.models import facts
@@ -50,88 +49,10 @@ ROLE_METHODS = frozenset(
     ["step", "zero_grad", "scale", "unscale_", "update", "first_step", "second_step"]
 )
 
-_OF_SCOPES = Pattern(r"\w+#\d+:?")
+OF_SCOPES = Pattern(r"\w+#\d+:?")
 
 OF_ONE_SCALE = frozenset({"GL403", "GL405"})
 """Rules by which one optimizer is stepped or unscaled twice, before its scaler is updated."""
-
-
-def with_role(machine: Machine, base: Known, method: str, node: ast.Call) -> Known:
-    """A thing from outside, taken for what its name and its use in the file say it is."""
-    if base == NONE and method in ("step", "zero_grad"):
-        assert isinstance(node.func, ast.Attribute)
-        return _given_later(machine, node.func.value) or base
-    if not isinstance(base, Thing) or not base.key or base.plain:
-        return base
-    if base.cls is not None or base.own or method in facts.OF_STRINGS:
-        return base
-    assert isinstance(node.func, ast.Attribute)
-    target = node.func.value
-    if base.built.startswith("deepspeed") or grad_fn_like(machine, base):
-        return base
-    role = machine.uses().role(_terminal(target) or base.key) or machine.uses().role(base.key)
-    made: Known
-    match role:
-        case "optimizer" if method in ROLE_METHODS or machine.uses().steps(_terminal(target)):
-            keys = keys_of(machine, base) if base.reach else None
-            keys = frozenset(k for k in keys or () if is_model(machine, k)) or None
-            made = Optimizer("", keys, machine.at(node), outside=True)
-        case "scaler" if method in ("scale", "step", "update", "unscale_"):
-            made = Scaler("", enabled=not _is_accelerates(machine, base.key), is_option=True)
-        case "scheduler" if method == "step" and _moves_a_rate(node):
-            # By its name alone: there are schedules of weights, of noise, of teachers.
-            made = Scheduler("", tuple(machine.optimizers), counts_updates=False, perhaps=True)
-        case _:
-            return base
-    return bind_role(machine, base.key, made, target)
-
-
-def _given_later(machine: Machine, spelled: ast.expr) -> Optimizer | None:
-    """An optimizer that is None so far, beside another: who steps it has given it one since."""
-    if machine.uses().role(_terminal(spelled)) != "optimizer":
-        return None
-    match spelled:
-        case ast.Name():
-            beside = machine.scope.id
-        case ast.Attribute(value=base):
-            owner = machine.eval(base)
-            beside = f"{owner.key}." if isinstance(owner, Thing) and owner.key else ""
-        case _:
-            return None
-    if not beside or not any(
-        isinstance(value, Optimizer)
-        for name, value in machine.store.items()
-        if name.startswith(beside)
-    ):
-        return None  # of one alone: it is not stepped, and nothing is trained
-    name = ast.unparse(spelled)
-    made = register(machine, Optimizer(name, None, machine.at(spelled), outside=True))
-    machine.rebind(spelled, made)
-    return made
-
-
-def _is_accelerates(machine: Machine, key: str) -> bool:
-    """Is it a scaler that Accelerate keeps? Its own optimizers scale, step and update then."""
-    owner = key.rpartition(".")[0]
-    held = machine.store.get(owner)
-    return is_accelerator(held if isinstance(held, Thing) else Thing(owner))
-
-
-def grad_fn_like(machine: Machine, thing: Thing) -> bool:
-    """Is it surely a tensor?"""
-    return thing.sure and bool(thing.reach)
-
-
-def bind_role(machine: Machine, key: str, made: Known, target: ast.expr) -> Known:
-    """Remembers what a thing from outside turned out to be."""
-    shown = _OF_SCOPES.sub("", key) or ast.unparse(target)
-    if isinstance(made, Optimizer):
-        made = register(machine, replace(made, name=shown, key=key))
-    elif isinstance(made, Scaler | Scheduler):
-        made = replace(made, name=shown, key=key)
-    machine.store[key] = made
-    machine.rebind(target, made)
-    return made
 
 
 def optimizer_method(machine: Machine, optimizer: Optimizer, name: str, node: ast.Call) -> Known:
@@ -165,7 +86,7 @@ def optimizer_method(machine: Machine, optimizer: Optimizer, name: str, node: as
         machine.emit(Clips(machine.at(node), optimizer=optimizer.name))
     elif name == "register_step_post_hook":
         arguments_of(machine, node)
-        machine.doubted.add("GL101")  # which clears, as likely as not
+        machine.log.doubted.add("GL101")  # which clears, as likely as not
     elif name not in facts.OPTIMIZER_HARMLESS and not name.startswith("get_"):
         arguments_of(machine, node)
         hand_over(machine, optimizer.name, node, f"{optimizer.name}.{name}()")
@@ -215,9 +136,9 @@ def optimizer_step(machine: Machine, optimizer: Optimizer, node: ast.Call) -> No
 
 def _also_steps_without(machine: Machine, node: ast.Call) -> bool:
     """Does the function call the same `step` without a closure, too?"""
-    module = machine.scope.module
+    module = machine.context.scope.module
     plain = Pattern(rf"(?<![\w.]){literal(ast.unparse(node.func))}\(\s*\)")
-    return plain.search(module.text(machine.scope.node or module.tree)) is not None
+    return plain.search(module.text(machine.context.scope.node or module.tree)) is not None
 
 
 def spend(machine: Machine, node: ast.AST, optimizer: str, *, scaler: str | None = None) -> None:
@@ -231,11 +152,11 @@ def clear(machine: Machine, node: ast.AST, *, optimizer: str = "", to_none: bool
 
 
 def _if_syncing(machine: Machine, effect: Spends | Clears | Schedule) -> None:
-    if not machine.accumulating:
+    if not machine.context.accumulating:
         machine.emit(effect)
         return
     block = machine.block(lambda: machine.emit(effect))
-    machine.out.append(Branch(block, NOTHING, machine.accumulating))
+    machine.out.append(Branch(block, NOTHING, machine.context.accumulating))
 
 
 def scaler_method(machine: Machine, scaler: Scaler, name: str, node: ast.Call) -> Known:
@@ -251,8 +172,8 @@ def scaler_method(machine: Machine, scaler: Scaler, name: str, node: ast.Call) -
     given = [*node.args, *(k.value for k in node.keywords if k.arg == "optimizer")]
     if name in ("unscale_", "step") and given:
         optimizer = as_optimizer(machine, arguments.get(0, "optimizer"), given[0])
-        if optimizer and optimizer.key.endswith("[*]") and not machine.each_once:
-            machine.doubted |= OF_ONE_SCALE  # another one of several, as likely as not
+        if optimizer and optimizer.key.endswith("[*]") and not machine.context.each_once:
+            machine.log.doubted |= OF_ONE_SCALE  # another one of several, as likely as not
     if name == "unscale_" and optimizer:
         if scaler.enabled:
             machine.emit(Unscales(machine.at(node), optimizer=optimizer.name, scaler=scaler.name))
@@ -271,7 +192,7 @@ def as_optimizer(machine: Machine, value: Known | None, node: ast.expr) -> Optim
         made = Optimizer("", None, machine.at(node), outside=True)
         bound = bind_role(machine, value.key, made, node)
         return bound if isinstance(bound, Optimizer) else None
-    return _given_later(machine, node) if value == NONE else None
+    return given_later(machine, node) if value == NONE else None
 
 
 def scheduler_method(machine: Machine, scheduler: Scheduler, name: str, node: ast.Call) -> Known:
@@ -281,11 +202,11 @@ def scheduler_method(machine: Machine, scheduler: Scheduler, name: str, node: as
             machine.emit(Resumes(machine.at(node), optimizer=optimizer))
     placed = arguments_of(machine, node).get(0, "epoch") is not None and not scheduler.by_metric
     # A schedule that is told its epoch skips no value, whenever it is told.
-    if name == "step" and _moves_a_rate(node) and not placed:
+    if name == "step" and moves_a_rate(node) and not placed:
         if not scheduler.counts_updates:
-            machine.uncounted.add(machine.at(node))
+            machine.log.uncounted.add(machine.at(node))
         if len(scheduler.optimizers) > 1 or scheduler.by_metric or scheduler.perhaps:
-            machine.deferred.add(machine.at(node))
+            machine.log.deferred.add(machine.at(node))
         for optimizer in scheduler.optimizers:
             event = Schedule(machine.at(node), scheduler.name, optimizer)
             if scheduler.prepared or scheduler.key:
@@ -295,21 +216,10 @@ def scheduler_method(machine: Machine, scheduler: Scheduler, name: str, node: as
     return PLAIN
 
 
-def is_accelerator(thing: Thing) -> bool:
-    """Is it an Accelerator, by what made it or by its name?"""
-    name = thing.key.rpartition(".")[2].rpartition(":")[2]
-    return thing.built.startswith("accelerate.") or name.endswith("accelerator")
-
-
-def _moves_a_rate(node: ast.Call) -> bool:
+def moves_a_rate(node: ast.Call) -> bool:
     """Is it the step of a learning-rate scheduler, and not of a diffusion process?"""
     known = {"epoch", "metrics", None}
     return len(node.args) <= 1 and all(k.arg in known for k in node.keywords)
-
-
-def _terminal(node: ast.expr) -> str:
-    """The name that a person would call it by."""
-    return _terminal(node.value) if isinstance(node, ast.Subscript) else last_name(node)
 
 
 def _scaled(value: Known, scaler: Scaler) -> Known:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from gradledger.static.domain.values import UNKNOWN, Items, Known, Optimizer, Thing
 from gradledger.static.lower.loop_rounds import once
 from gradledger.static.lower.names import full_name
+from gradledger.static.lower.quiet_values import eval_quietly
+from gradledger.static.lower.scope_names import file_uses
 from gradledger.static.lower.spelling import called_name, decided_by, last_name
-from gradledger.static.lower.windows import eval_quietly
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.vocabulary import DOES
 
@@ -20,9 +21,8 @@ NUMBERING = frozenset(["enumerate", "items", "zip"])
 
 def once_for_each(machine: Machine, counter: str, body: list[ast.stmt]) -> None:
     """A body that is done once for each of the optimizers, which are told apart by this."""
-    machine.each_once.add(counter)
-    once(machine, body)
-    machine.each_once.discard(counter)
+    with machine.within(each_once=machine.context.each_once | {counter}):
+        once(machine, body)
 
 
 def indexed_collection(machine: Machine, iterable: ast.expr) -> Known | None:
@@ -41,7 +41,7 @@ def picking(machine: Machine, node: ast.For | ast.AsyncFor, items: Known) -> str
     `for i in range(n)` and `optimizers[i]`, `for k in kinds` and `optimizers[str(k)]`.
     """
     target = node.target.elts[0] if isinstance(node.target, ast.Tuple) else node.target
-    if not isinstance(target, ast.Name) or not machine.scope.module.says(DOES, node):
+    if not isinstance(target, ast.Name) or not machine.context.scope.module.says(DOES, node):
         return ""
     for statement in node.body:
         for inner in ast.walk(statement):
@@ -61,7 +61,7 @@ def _are_optimizers(machine: Machine, picked: ast.Subscript, loop: ast.For | ast
         held = held.values[0]
     if isinstance(held, Optimizer):
         return True
-    uses, name = machine.uses(), last_name(picked.value)
+    uses, name = file_uses(machine), last_name(picked.value)
     if not isinstance(held, Thing) or held.plain or uses.role(name) != "optimizer":
         return False
     if isinstance(loop.target, ast.Tuple) and called_name(loop.iter) not in NUMBERING:
@@ -76,7 +76,7 @@ def over_optimizers(machine: Machine, node: ast.For | ast.AsyncFor, items: Known
     target = node.target.elts[-1] if isinstance(node.target, ast.Tuple) else node.target
     if not isinstance(target, ast.Name):
         return False
-    uses = machine.uses()
+    uses = file_uses(machine)
     if uses.role(target.id) not in ("optimizer", "scheduler") or not uses.steps(target.id):
         return False
     collection = node.iter
@@ -91,8 +91,8 @@ def over_optimizers(machine: Machine, node: ast.For | ast.AsyncFor, items: Known
     value = eval_quietly(machine, collection)
     key = value.key if isinstance(value, Thing) and value.key else ast.unparse(collection)
     machine.assign(node.target, UNKNOWN)
-    known = machine.store.get(f"{key}[*]")
-    machine.store[full_name(machine, target.id)] = known or Thing(f"{key}[*]")
+    known = machine.flow.store.get(f"{key}[*]")
+    machine.set(full_name(machine, target.id), known or Thing(f"{key}[*]"))
     once_for_each(machine, full_name(machine, target.id), node.body)
     return True
 

@@ -7,8 +7,8 @@ from functools import partial
 from gradledger.static.domain.values import Thing, is_plain
 from gradledger.static.lower.attributes import LABELLED
 from gradledger.static.lower.names import lookup, names_walked_back
+from gradledger.static.lower.quiet_values import eval_quietly
 from gradledger.static.lower.spelling import called_name
-from gradledger.static.lower.windows import eval_quietly
 from gradledger.static.models import facts
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern, literal
@@ -47,14 +47,14 @@ def _is_an_output(machine: Machine, whole: str, name: str) -> bool:
     output = lookup(machine, whole)
     if not isinstance(output, Thing) or not output.sure or output.built == LABELLED:
         return False
-    return f"{output.key}.{name}" not in machine.store
+    return f"{output.key}.{name}" not in machine.flow.store
 
 
 def _comes_with_others(machine: Machine, name: str) -> bool:
     """`loss, parts = criterion(out, y)`: is it one of several things that a call gives?"""
     return any(
         isinstance(inner, ast.Name) and inner.id == name
-        for assigned in ast.walk(machine.scope.node or machine.scope.module.tree)
+        for assigned in ast.walk(machine.context.scope.node or machine.context.scope.module.tree)
         if isinstance(assigned, ast.Assign) and isinstance(assigned.value, ast.Call)
         for target in assigned.targets
         if isinstance(target, ast.Tuple)
@@ -64,7 +64,9 @@ def _comes_with_others(machine: Machine, name: str) -> bool:
 
 def _needs_no_item(machine: Machine, outputs: ast.expr, key: str) -> bool:
     """Does `outputs[…].item()` stand here of other keys, and of this one nothing like it?"""
-    text = machine.scope.module.text(machine.scope.node or machine.scope.module.tree)
+    text = machine.context.scope.module.text(
+        machine.context.scope.node or machine.context.scope.module.tree
+    )
     calls = Pattern(literal(ast.unparse(outputs)) + r"\[['\"](\w+)['\"]\]\.(\w+)")
     called = dict(calls.findall(text))
     return "item" in called.values() and key not in called

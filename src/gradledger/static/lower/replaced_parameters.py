@@ -46,7 +46,7 @@ def exchange_parts(machine: Machine, method: FunctionDef, owner: Thing, call: as
 
 def exchanged_here(machine: Machine, target: ast.expr) -> Keys:
     """In a method that is followed: what optimizers still hold of what stood there before."""
-    scope, owner = machine.scope, machine.scope.self_value
+    scope, owner = machine.context.scope, machine.context.scope.self_value
     if not isinstance(owner, Thing) or not isinstance(scope.node, Function):
         return NO_KEYS
     method = FunctionDef(scope.node, scope.module, scope.parent or "")
@@ -58,13 +58,13 @@ def _exchanged(
     machine: Machine, method: FunctionDef, owner: Thing
 ) -> Iterator[tuple[ast.Attribute, Keys]]:
     """Where a method exchanges what optimizers have, and the keys of what these still hold."""
-    if not machine.optimizers or not owner.key:
+    if not machine.log.optimizers or not owner.key:
         return
     if getattr(method.node, "name", "") in ("__init__", "forward"):
         return
     if not method.module.says(SETS_PARTS, method.node):
         return
-    modules = {method.module, *(scope.module for scope in machine.scopes.values())}
+    modules = {method.module, *(scope.module for scope in machine.log.scopes.values())}
     if any(module.says_anywhere(HANDS_OVER) for module in modules):
         return
     for target, value in _known_assigned(machine, method.node):
@@ -138,7 +138,7 @@ def _is_part_of_owned(machine: Machine, owner: Thing, path: list[str]) -> bool:
     full = ".".join([owner.key, *path])
     return any(
         within(full, key) and full != key
-        for optimizer in machine.optimizers.values()
+        for optimizer in machine.log.optimizers.values()
         if _is_at_hand(machine, optimizer)
         for key in optimizer.keys or ()
     )
@@ -146,7 +146,7 @@ def _is_part_of_owned(machine: Machine, owner: Thing, path: list[str]) -> bool:
 
 def _is_at_hand(machine: Machine, optimizer: Optimizer) -> bool:
     """Was it made here, by one who has called this, or for an object that keeps it?"""
-    made_in, via = optimizer.made_at.via, machine.scope.via
+    made_in, via = optimizer.made_at.via, machine.context.scope.via
     while via is not None and via != made_in:
         via = via.via
     return made_in == via or "." in optimizer.name
@@ -166,7 +166,7 @@ def had_one(machine: Machine, owner: Thing, path: list[str]) -> bool:
 
 def _trained_by_itself(machine: Machine, owner: Thing, name: str) -> Keys:
     """The keys of a net that an object calls, and trains by an optimizer of its own."""
-    held = machine.store.get(f"{owner.key}.{name}")
+    held = machine.flow.store.get(f"{owner.key}.{name}")
     if not isinstance(held, Thing) or not held.key or owner.cls is None:
         return NO_KEYS
     classes = lineage(machine, owner.cls)
@@ -175,7 +175,7 @@ def _trained_by_itself(machine: Machine, owner: Thing, name: str) -> Keys:
         return NO_KEYS
     if not any(cls.module.says(BACKWARDS, cls.node) for cls in classes):
         return NO_KEYS
-    own = (v for n, v in machine.store.items() if n.startswith(f"{owner.key}."))
+    own = (v for n, v in machine.flow.store.items() if n.startswith(f"{owner.key}."))
     for optimizer in own:
         if isinstance(optimizer, Optimizer) and held.key in (optimizer.keys or ()):
             # Made elsewhere, it may be made anew wherever the net is.

@@ -9,14 +9,20 @@ from gradledger.ledger.values import replace
 from gradledger.static.domain.scopes import DEEPEST
 from gradledger.static.domain.values import ClassDef, FunctionDef, Items, Known, Thing
 from gradledger.static.ir.keys import within
-from gradledger.static.lower.call_graph import gives_several, is_generator, length_of
+from gradledger.static.lower.call_graph import gives_several, is_generator
+from gradledger.static.lower.function_text import length_of
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
 from gradledger.static.source.vocabulary import NO_GRADIENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from gradledger.static.lower.machine import Machine
+
+if TYPE_CHECKING:
+    T = TypeVar("T")
 
 LONG = 60
 """Lines of a function that is too long for that."""
@@ -28,7 +34,7 @@ WEIGHS = Pattern(
 """Words of functions that compute losses: means, sums, or something else."""
 
 
-def quietly(machine: Machine, ask: Callable[[], Known]) -> Known:
+def quietly(machine: Machine, ask: Callable[[], T]) -> T:
     """A value, without what happens on the way to it."""
     outer, machine.out = machine.out, []
     try:
@@ -50,12 +56,12 @@ def is_worth_a_look(machine: Machine, function: FunctionDef) -> bool:
 
 def depends_on_what_is_called(machine: Machine, made: Thing) -> bool:
     """Is it for the function to say whether its result leads to somebody's net?"""
-    if len(machine.optimizers) < 2 or not made.maybe:
+    if len(machine.log.optimizers) < 2 or not made.maybe:
         return False
     inside = tuple(f"{key}." for key in made.maybe)
     held_by_them = {
         value.key
-        for name, value in machine.store.items()
+        for name, value in machine.flow.store.items()
         if name.startswith(inside) and isinstance(value, Thing)
     }
     return any(map(partial(_is_trained, machine), made.maybe | held_by_them))
@@ -83,7 +89,7 @@ def looked_into(
 def weighs(machine: Machine, function: FunctionDef) -> bool:
     """Does it compute a loss, by its words; and is it short? What it gives has a weight."""
     short = length_of(function.node) < LONG
-    return short and bool(machine.loops) and function.module.says(WEIGHS, function.node)
+    return short and bool(machine.context.loops) and function.module.says(WEIGHS, function.node)
 
 
 def weighed(
@@ -128,13 +134,17 @@ def _seen(
     as_seen: Callable[[Known], Known],
 ) -> Known:
     """What comes of a function, or each of the things that do; nothing else changes by it."""
-    if len(machine.stack) >= DEEPEST or is_generator(machine, function):
+    if len(machine.context.stack) >= DEEPEST or is_generator(machine, function):
         return made
-    if 2 * max(machine.statements, machine.work // 2) > machine.most_statements:
+    if (
+        2 * max(machine.effort.statements, machine.effort.work // 2)
+        > machine.effort.most_statements
+    ):
         return made  # there is enough to do
-    store, inlined, unknown = dict(machine.store), machine.inlined.copy(), len(machine.unknown)
+    before, log = machine.fork(), machine.log
+    inlined, unknown = log.inlined.copy(), len(log.unknown)
     value = quietly(machine, follow)
-    machine.store, machine.inlined, machine.unknown = store, inlined, machine.unknown[:unknown]
+    machine.flow, log.inlined, log.unknown = before, inlined, log.unknown[:unknown]
     if isinstance(value, Items) and not value.names:
         return Items(tuple(map(as_seen, value.values)))
     return as_seen(value)
@@ -144,7 +154,7 @@ def _is_trained(machine: Machine, key: str) -> bool:
     """Does an optimizer have it, or a part of it?"""
     return any(
         within(key, k) or within(k, key)
-        for optimizer in machine.optimizers.values()
+        for optimizer in machine.log.optimizers.values()
         for k in optimizer.keys or ()
     )
 

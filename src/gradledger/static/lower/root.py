@@ -12,6 +12,7 @@ from gradledger.static.ir.blocks import holds
 from gradledger.static.ir.effects import Deposits, Spends
 from gradledger.static.ir.keys import within
 from gradledger.static.ir.program import Program
+from gradledger.static.lower.scope_names import file_uses
 from gradledger.static.project.module import Module
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
@@ -69,41 +70,41 @@ class Root(Value):
 
 def root_of(machine: Machine, what: str, node: ast.AST, program: Program | None, why: str) -> Root:
     """What a walk knows at its end of the code that it began with."""
-    module = machine.scope.module
+    module = machine.context.scope.module
     contents = _contents(machine)
     return Root(
         what,
         machine.at(node),
         program,
-        machine.optimizers,
-        machine.condition_names,
-        tuple(machine.unknown),
+        machine.log.optimizers,
+        machine.log.condition_names,
+        tuple(machine.log.unknown),
         why,
         _strays(machine),
         contents,
-        frozenset(machine.uncounted),
-        frozenset(machine.deferred),
-        frozenset(machine.doubted),
+        frozenset(machine.log.uncounted),
+        frozenset(machine.log.deferred),
+        frozenset(machine.log.doubted),
         apart=_apart(machine, contents),
         module=module,
         unwalked=_unwalked(machine, program),
         only_shown=_only_shown(machine, program),
-        freezing=bool if _known_frozen(machine) else _freezing(module, node, machine.inlined),
+        freezing=bool if _known_frozen(machine) else _freezing(module, node, machine.log.inlined),
     )
 
 
 def _strays(machine: Machine) -> frozenset[str]:
     """Models that are called, and that no optimizer has."""
-    called = frozenset(key for key in machine.made if _only_called(machine, key))
-    own = any(isinstance(net, Thing) and net.cls is not None for net in machine.store.values())
-    if not machine.optimizers or not own:
+    called = frozenset(key for key in machine.log.made if _only_called(machine, key))
+    own = any(isinstance(net, Thing) and net.cls is not None for net in machine.flow.store.values())
+    if not machine.log.optimizers or not own:
         return called | _left_out(machine)
     from gradledger.static.lower.unowned_modules import never_owned
     from gradledger.static.lower.untrained_attributes import held_untrained, is_like_an_owned
 
     alike = frozenset(
         net.key
-        for name, net in machine.store.items()
+        for name, net in machine.flow.store.items()
         if isinstance(net, Thing) and net.cls is not None and not net.plain
         if is_like_an_owned(machine, net) and _only_called(machine, name)
     )
@@ -111,7 +112,7 @@ def _strays(machine: Machine) -> frozenset[str]:
 
 
 def _only_shown(machine: Machine, program: Program | None) -> Places:
-    if program is None or not machine.recorded:
+    if program is None or not machine.log.recorded:
         return frozenset()
     from gradledger.static.lower.logged_losses import only_shown
 
@@ -121,13 +122,15 @@ def _only_shown(machine: Machine, program: Program | None) -> Places:
 def _unwalked(machine: Machine, program: Program | None) -> frozenset[str]:
     if program is None or not holds(program, Spends) or holds(program, Deposits):
         return frozenset()
-    if any(map(_may_walk, {scope.module for scope in machine.scopes.values()})):
+    if any(map(_may_walk, {scope.module for scope in machine.log.scopes.values()})):
         return frozenset()
-    things = [t for t in machine.store.values() if isinstance(t, Thing) and t.sure and not t.plain]
-    computed = frozenset().union(*(thing.reach for thing in things)) - machine.given_away
+    things = [
+        t for t in machine.flow.store.values() if isinstance(t, Thing) and t.sure and not t.plain
+    ]
+    computed = frozenset().union(*(thing.reach for thing in things)) - machine.log.given_away
     return frozenset(
         name
-        for name, optimizer in machine.optimizers.items()
+        for name, optimizer in machine.log.optimizers.items()
         if optimizer.torchs and not optimizer.outside
         if optimizer.keys and optimizer.keys <= computed
     )
@@ -147,7 +150,7 @@ def _may_walk(module: Module) -> bool:
 def _contents(machine: Machine) -> dict[str, frozenset[str]]:
     """What each object holds under another name than its own."""
     contents: dict[str, set[str]] = {}
-    for name, value in machine.store.items():
+    for name, value in machine.flow.store.items():
         if not isinstance(value, Thing) or value.plain or not value.key:
             continue
         owner, dot, _ = name.rpartition(".")
@@ -158,13 +161,13 @@ def _contents(machine: Machine) -> dict[str, frozenset[str]]:
 
 def _apart(machine: Machine, contents: dict[str, frozenset[str]]) -> frozenset[str]:
     """The nets of optimizers that the code makes itself, out of no other net, and for nobody."""
-    if len(machine.optimizers) < 2:
+    if len(machine.log.optimizers) < 2:
         return frozenset()
-    held = {key for optimizer in machine.optimizers.values() for key in optimizer.keys or ()}
+    held = {key for optimizer in machine.log.optimizers.values() for key in optimizer.keys or ()}
     return frozenset(
         key
         for key in held
-        if isinstance(net := machine.store.get(key), Thing)
+        if isinstance(net := machine.flow.store.get(key), Thing)
         and (net.cls is not None or net.built.startswith("torch.nn."))
         and not (net.reach | net.maybe | contents.get(key, frozenset())) - {key}
         and key.rpartition(":")[2] in _all_only_called(machine)
@@ -176,7 +179,7 @@ def _only_called(machine: Machine, key: str) -> bool:
     name = key.rpartition(":")[2]
     if not name.isidentifier():
         return False
-    other_uses = machine.uses().of(name) - {"train"}
+    other_uses = file_uses(machine).of(name) - {"train"}
     if other_uses and not other_uses <= {"parameters", "state_dict", "load_state_dict", "eval"}:
         return False
     if name not in _all_only_called(machine):
@@ -187,10 +190,10 @@ def _only_called(machine: Machine, key: str) -> bool:
 def _left_out(machine: Machine) -> frozenset[str]:
     """Layers in plain lists of the nets that optimizers have, and that these know nothing of."""
     left_out: set[str] = set()
-    modules = {scope.module for scope in machine.scopes.values()}
-    for key, names in machine.unlisted.items():
-        net = machine.store.get(key)
-        owned = any(key in (o.keys or ()) for o in machine.optimizers.values())
+    modules = {scope.module for scope in machine.log.scopes.values()}
+    for key, names in machine.log.unlisted.items():
+        net = machine.flow.store.get(key)
+        owned = any(key in (o.keys or ()) for o in machine.log.optimizers.values())
         if not owned or not isinstance(net, Thing) or net.cls is None:
             continue
         others = [m.source for m in modules if m is not net.cls.module]
@@ -204,11 +207,11 @@ def _follows(machine: Machine, name: str) -> bool:
     """Is all that changes the model what another one's parameters are?"""
     from gradledger.static.lower.untrained_modules import followers
 
-    return name in followers(machine.scope.module.tree)
+    return name in followers(machine.context.scope.module.tree)
 
 
 def _all_only_called(machine: Machine) -> frozenset[str]:
-    tree = machine.scope.module.tree
+    tree = machine.context.scope.module.tree
     known = machine.known.only_called.get(id(tree))
     if known is None:
         from gradledger.static.lower.untrained_modules import only_called
@@ -219,8 +222,8 @@ def _all_only_called(machine: Machine) -> frozenset[str]:
 
 def _known_frozen(machine: Machine) -> bool:
     """Was one of the nets that somebody trains ever frozen?"""
-    held = [key for optimizer in machine.optimizers.values() for key in optimizer.keys or ()]
-    return any(within(key, k) or within(k, key) for key in machine.ever_frozen for k in held)
+    held = [key for optimizer in machine.log.optimizers.values() for key in optimizer.keys or ()]
+    return any(within(key, k) or within(k, key) for key in machine.log.ever_frozen for k in held)
 
 
 def _freezing(module: Module, node: ast.AST, inlined: set[int]) -> Callable[[], bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradledger.ledger.values import replace
 from gradledger.static.domain.values import FunctionDef
 from gradledger.static.ir.program import NOTHING, Branch, Do, Forget, Leave
 from gradledger.static.lower.branches import run_if
@@ -21,7 +22,7 @@ EXITS = frozenset({"sys.exit", "exit", "quit", "os._exit", "os.abort"})
 
 def end_epochs(machine: Machine) -> None:
     """The data of a loop in this block has ended, and nobody has spent its rest since."""
-    for ran_out, event in machine.ended:
+    for ran_out, event in machine.context.ended:
         machine.out.append(Branch(Do(event), NOTHING, ran_out))
         machine.out.append(Forget(ran_out))
 
@@ -39,11 +40,12 @@ def run_expression(machine: Machine, node: ast.Expr) -> None:
     # Both until the end of this block.
     match called_name(node.value), node.value.args:
         case "set_grad_enabled", [ast.Constant(value=bool(enabled))]:
-            machine.grad_enabled = enabled
+            machine.context = replace(machine.context, grad_enabled=enabled)
         case "set_grad_enabled", _:
-            machine.grad_in_doubt = True
+            machine.flow = replace(machine.flow, grad_in_doubt=True)
         case "enter_context", [ast.Call() as manager]:
-            machine.grad_enabled &= called_name(manager) not in NO_GRAD
+            enabled = machine.context.grad_enabled and called_name(manager) not in NO_GRAD
+            machine.context = replace(machine.context, grad_enabled=enabled)
 
 
 def _as_branch(machine: Machine, node: ast.Expr, value: ast.BoolOp) -> ast.If:
@@ -83,11 +85,11 @@ def run_assert(machine: Machine, node: ast.Assert) -> None:
 
 def run_def(machine: Machine, node: Function) -> None:
     """`def`: a closure of what is around it."""
-    value = FunctionDef(node, machine.scope.module, machine.scope.id)
-    machine.store[full_name(machine, node.name)] = value
+    value = FunctionDef(node, machine.context.scope.module, machine.context.scope.id)
+    machine.set(full_name(machine, node.name), value)
 
 
 def run_import(machine: Machine, node: ast.Import | ast.ImportFrom) -> None:
     """An import inside of a function."""
-    if machine.scope.id:
-        machine.scope.module._define(node)
+    if machine.context.scope.id:
+        machine.context.scope.module._define(node)

@@ -24,9 +24,10 @@ from gradledger.static.lower.attributes import attributes, is_model, member, met
 from gradledger.static.lower.backward_calls import deposit
 from gradledger.static.lower.call_graph import is_interesting, makes_deposits
 from gradledger.static.lower.expressions import cut, release
-from gradledger.static.lower.gradient_calls import put_into
 from gradledger.static.lower.inline import call_function
+from gradledger.static.lower.item_calls import put_into
 from gradledger.static.lower.module_calls import call_object
+from gradledger.static.lower.scope_names import file_uses, load
 from gradledger.static.lower.unknown_calls import (
     arguments_of,
     freeze,
@@ -69,11 +70,11 @@ def object_method(machine: Machine, thing: Thing, name: str, node: ast.Call) -> 
             return call_function(
                 machine, replace(method, bound=thing), arguments_of(machine, node), node
             )
-    known = machine.load(f"{thing.key}.{name}") if thing.key else None
+    known = load(machine, f"{thing.key}.{name}") if thing.key else None
     if known is None and thing.cls is not None and name in attributes(machine, thing.cls):
         known = member(machine, thing, name, node)
     if known is not None:
-        return machine.call_value(known, node)
+        return machine.call(known, node)
     if name in ("parameters", "named_parameters"):
         arguments_of(machine, node)
         return Parameters(keys_named(machine, thing))
@@ -105,7 +106,7 @@ def object_method(machine: Machine, thing: Thing, name: str, node: ast.Call) -> 
             set_mode(machine, thing.key, name, arguments.get(0, "mode"))
         if any(map(graphless.is_of_whole_numbers, arguments.values())):
             return PLAIN
-        return PLAIN if thing.sure and thing.reach and not machine.grad_enabled else thing
+        return PLAIN if thing.sure and thing.reach and not machine.context.grad_enabled else thing
     if name in graphless.DETACHING or (name == "sample" and _is_drawn(machine, thing)):
         arguments = arguments_of(machine, node)
         if name == "detach_" and isinstance(node.func, ast.Attribute):
@@ -131,7 +132,7 @@ def to_leaf(machine: Machine, thing: Thing, spelled: ast.expr) -> Thing:
     """Data that gets a gradient of its own, under the name that it has."""
     leaf = replace(thing, plain=False, leaf=True, reach=NO_KEYS)
     if isinstance(spelled, ast.Name):
-        leaf = replace(leaf, key=machine.scope.id + spelled.id)
+        leaf = replace(leaf, key=machine.context.scope.id + spelled.id)
         machine.rebind(spelled, leaf)
     return leaf
 
@@ -152,9 +153,10 @@ def _data_method(machine: Machine, thing: Thing, name: str, node: ast.Call) -> K
 
 
 def _unknown_method(machine: Machine, thing: Thing, name: str, node: ast.Call) -> Known:
-    framework = machine.framework_call(thing, name, node)
-    if framework is not None:
-        return framework
+    for handler in machine.libraries.methods:
+        given = handler(machine, thing, name, node)
+        if given is not None:
+            return given
     arguments = arguments_of(machine, node)
     if name in ("append", "extend") and arguments.positional and _may_be_a_list(thing):
         put_into(machine, node, arguments.positional[0])
@@ -162,7 +164,7 @@ def _unknown_method(machine: Machine, thing: Thing, name: str, node: ast.Call) -
     if name in ("clear",):
         release(machine, thing.kept, node)
     if name in ("register_hook", "register_full_backward_hook", "register_backward_hook"):
-        machine.listening = True
+        machine.flow = replace(machine.flow, listening=True)
     watch_unknown_call(machine, f"{thing.key}.{name}", thing, arguments, node)
     if thing.plain and not optimizers_in(Items(arguments.positional)):
         return computed(machine, *arguments.values(), sure=False)
@@ -179,7 +181,7 @@ def _call_backward(machine: Machine, thing: Thing, node: ast.Call) -> Known:
     if loss is not None and not isinstance(loss, Thing):
         loss = UNKNOWN
     if isinstance(loss, Thing) and _is_engine(machine, thing, loss):
-        return machine.engine_backward(thing, loss, node)
+        return machine.libraries.backward(machine, thing, loss, node)
     if arguments.get(0, "gradient") not in (None, NONE):
         thing = replace(thing, weight=UNKNOWN_WEIGHT)
     deposit(machine, thing, node, arguments)
@@ -191,7 +193,7 @@ def _is_engine(machine: Machine, thing: Thing, loss: Thing) -> bool:
     if thing.built.startswith(("deepspeed", "gradledger")):
         return True
     name = thing.key.rpartition(".")[2].rpartition(":")[2]
-    if "step" in machine.uses().of(name):
+    if "step" in file_uses(machine).of(name):
         return True  # as no tensor does
     if thing.sure or thing.leaf or "loss" in name.lower():
         return False

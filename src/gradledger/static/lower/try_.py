@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradledger.ledger.events import Fault
-from gradledger.static.domain.join import joined
+from gradledger.static.domain.flow import join
 from gradledger.static.ir.blocks import acts, branch, does, holds
 from gradledger.static.ir.effects import Deposits
 from gradledger.static.ir.program import Try
-from gradledger.static.lower.branches import CLEARS, excuse_drops
+from gradledger.static.lower.branch_tests import CLEARS
+from gradledger.static.lower.branches import excuse_drops
 from gradledger.static.lower.spelling import last_name
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.vocabulary import STEPS
@@ -26,22 +27,22 @@ def run_try(machine: Machine, node: ast.Try) -> None:
         machine.run(node.orelse)
         machine.run(node.finalbody)
         return
-    before = dict(machine.store)
+    before = machine.fork()
 
     def attempt() -> None:
         machine.run(node.body)
         machine.run(node.orelse)
 
     def recover() -> None:
-        machine.store = joined(machine.store, before)
+        machine.flow = join(machine.fork(), before)
         if any(_gives_up(machine, handler) for handler in node.handlers):
             excuse_drops(machine, node)
         _handlers(machine, node.handlers)
 
     body = machine.block(attempt)
-    after = machine.store
+    after = machine.fork()
     handler = machine.block(recover)
-    machine.store = joined(after, machine.store)
+    machine.flow = join(after, machine.fork())  # who leaves here may go on with the next round
     torn = holds(body, Deposits) and not _answers(machine, node)
     fault = Fault(machine.at(node.handlers[0])) if torn else None
     if acts(body) or acts(handler) or does(body) or does(handler):
@@ -51,9 +52,9 @@ def run_try(machine: Machine, node: ast.Try) -> None:
 
 def _gives_up(machine: Machine, handler: ast.ExceptHandler) -> bool:
     """Does it clear, or go on with the next batch? What is left of the window then is no slip."""
-    if CLEARS.search(machine.scope.module.text(handler)):
+    if CLEARS.search(machine.context.scope.module.text(handler)):
         return True
-    return bool(machine.loops) and isinstance(handler.body[-1], ast.Continue)
+    return bool(machine.context.loops) and isinstance(handler.body[-1], ast.Continue)
 
 
 def _answers(machine: Machine, node: ast.Try) -> bool:
@@ -62,17 +63,17 @@ def _answers(machine: Machine, node: ast.Try) -> bool:
         return True
     if any(_says_how_it_went(machine, h) for h in node.handlers) or _sets_a_flag(node.body[-1]):
         return True
-    around = machine.scope.node or machine.scope.module.tree
+    around = machine.context.scope.node or machine.context.scope.module.tree
     if _counts_what_went_well(node.body[-1], around):
         return True
-    if any(CLEARS.search(machine.scope.module.text(s)) for s in node.finalbody):
+    if any(CLEARS.search(machine.context.scope.module.text(s)) for s in node.finalbody):
         return True
     again = [
         loop
         for loop in ast.walk(around)
         if isinstance(loop, ast.While) and any(inner is node for inner in ast.walk(loop))
     ]
-    if not again or not CLEARS.search(machine.scope.module.text(again[-1])):
+    if not again or not CLEARS.search(machine.context.scope.module.text(again[-1])):
         return False
     if _goes_on_by_itself(again[-1]):
         return False
@@ -92,10 +93,12 @@ def _says_how_it_went(machine: Machine, handler: ast.ExceptHandler) -> bool:
 
 def _nobody_asks(machine: Machine) -> bool:
     """Does who has called this function drop what it gives, or only count it?"""
-    via = machine.scope.via
+    via = machine.context.scope.via
     if via is None:
         return False
-    caller = next((s.module for s in machine.scopes.values() if s.module.path == via.path), None)
+    caller = next(
+        (s.module for s in machine.log.scopes.values() if s.module.path == via.path), None
+    )
     return caller is not None and is_dropped(caller.tree, via.line, via.column)
 
 
@@ -105,7 +108,7 @@ def _goes_on_to_a_step(machine: Machine, node: ast.Try, loop: ast.While) -> bool
         if not isinstance(body, list) or node not in body:
             continue
         for statement in body[body.index(node) + 1 :]:
-            text = machine.scope.module.text(statement)
+            text = machine.context.scope.module.text(statement)
             if isinstance(statement, ast.Expr) and STEPS.search(text):
                 return True
             if CLEARS.search(text) or not isinstance(statement, ast.Expr | ast.Assign):
@@ -117,7 +120,7 @@ def _handlers(machine: Machine, handlers: list[ast.ExceptHandler]) -> None:
     if len(handlers) == 1:
         machine.run(handlers[0].body)
         return
-    then, orelse = machine.both(
+    then, orelse, _ = machine.both(
         lambda: machine.run(handlers[0].body), lambda: _handlers(machine, handlers[1:])
     )
     machine.out.append(branch(then, orelse, None))

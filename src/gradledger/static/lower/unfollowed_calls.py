@@ -20,13 +20,8 @@ from gradledger.static.ir.keys import NO_KEYS, Keys, within
 from gradledger.static.lower.arguments import Arguments
 from gradledger.static.lower.arithmetic import computed
 from gradledger.static.lower.attributes import is_model
-from gradledger.static.lower.call_graph import (
-    cuts,
-    gives_several,
-    has_no_graph,
-    is_generator,
-    reaches,
-)
+from gradledger.static.lower.call_graph import gives_several, is_generator, reaches
+from gradledger.static.lower.function_text import cuts, has_no_graph
 from gradledger.static.lower.return_values import (
     depends_on_what_is_called,
     is_worth_a_look,
@@ -63,16 +58,16 @@ def attaches(machine: Machine, function: FunctionDef) -> bool:
 
 def may_thaw(machine: Machine, values: Iterable[Known]) -> None:
     """Who gets a frozen net may hang new parameters into it, or set its own free."""
-    given = NO_KEYS.union(*map(_keys_given, values)) if machine.frozen else NO_KEYS
-    if any(within(key, k) or within(k, key) for key in given for k in machine.frozen):
-        machine.doubted |= OF_THE_FROZEN
+    given = NO_KEYS.union(*map(_keys_given, values)) if machine.flow.frozen else NO_KEYS
+    if any(within(key, k) or within(k, key) for key in given for k in machine.flow.frozen):
+        machine.log.doubted |= OF_THE_FROZEN
 
 
 def unfollowed_result(
     machine: Machine, function: FunctionDef, arguments: Arguments, node: ast.AST
 ) -> Known:
     """The result of a function that does nothing to gradients."""
-    if id(function.node) in machine.stack:
+    if id(function.node) in machine.context.stack:
         return UNKNOWN
     if has_no_graph(function.node):
         return PLAIN
@@ -81,13 +76,14 @@ def unfollowed_result(
         _renew_attributes(machine, function, function.bound.key, node)
         if function.module.says(ATTRIBUTES, function.node):
             may_thaw(machine, bound)
-        if machine.optimizers:
+        if machine.log.optimizers:
             from gradledger.static.lower.replaced_parameters import exchange_parts
 
             exchange_parts(machine, function, function.bound, node)
-    machine.listening = machine.listening or function.module.says(HOOKS, function.node)
-    if machine.evaluating and function.module.says(TRAINS, function.node):
-        machine.evaluating = NO_KEYS
+    if not machine.flow.listening and function.module.says(HOOKS, function.node):
+        machine.flow = replace(machine.flow, listening=True)
+    if machine.flow.evaluating and function.module.says(TRAINS, function.node):
+        machine.flow = replace(machine.flow, evaluating=NO_KEYS)
     values = (*bound, *arguments.values())
     made = computed(machine, *values, sure=False)
     if made.plain:
@@ -108,7 +104,7 @@ def unfollowed_result(
         made = replace(made, reach=surely, maybe=made.maybe | (made.reach - surely))
 
     def follow() -> Known:
-        return machine.follow(function, arguments, node, root=False)
+        return machine.follow(function, arguments, node)
 
     if is_worth_a_look(machine, function) and depends_on_what_is_called(machine, made):
         return looked_into(machine, function, made, follow)
@@ -120,7 +116,7 @@ def unfollowed_result(
 def _nets_called(machine: Machine, function: FunctionDef) -> list[Thing]:
     """The nets that a function calls without having been given them: those around it."""
     around = (
-        machine.store.get(function.scope + n) for n in function.module.calls(function.node)[0]
+        machine.flow.store.get(function.scope + n) for n in function.module.calls(function.node)[0]
     )
     return [v for v in around if isinstance(v, Thing) and v.key and is_model(machine, v.key)]
 
@@ -129,8 +125,8 @@ def _renew_attributes(machine: Machine, function: FunctionDef, owner: str, node:
     """A method that is not followed may give its object other models, or graphs."""
     for name in set(ATTRIBUTES.findall(function.module.text(function.node))):
         if getattr(function.node, "name", "") != "__init__":
-            machine.doubted.add("GL703")
-        held = machine.store.get(f"{owner}.{name}", Thing(f"{owner}.{name}"))
+            machine.log.doubted.add("GL703")
+        held = machine.flow.store.get(f"{owner}.{name}", Thing(f"{owner}.{name}"))
         if isinstance(held, Thing) and held.key and not held.plain:
             machine.emit(Renews(machine.at(node), frozenset({held.key})))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradledger.ledger.values import replace
 from gradledger.static.domain.values import (
     Constant,
     Items,
@@ -17,6 +18,7 @@ from gradledger.static.ir.keys import NO_KEYS, within
 from gradledger.static.lower.arguments import Arguments
 from gradledger.static.lower.arithmetic import computed, used
 from gradledger.static.lower.attributes import is_model
+from gradledger.static.lower.scope_names import note_unknown
 from gradledger.static.lower.unfollowed_calls import may_thaw
 from gradledger.static.models import facts
 from gradledger.static.source import syntax as ast
@@ -64,17 +66,17 @@ def watch_unknown_call(
     if not called and not name.startswith(HARMLESS):
         may_thaw(machine, [*([owner] if owner is not None else ()), *arguments.values()])
         for value in arguments.values():
-            machine.given_away |= reach_of(value)
+            machine.log.given_away |= reach_of(value)
     if facts.attacks(short) or (anybody and facts.is_suspicious(short)):
         machine.emit(HandsOver(machine.at(node)))
-        machine.note_unknown(node, f"{short}() cannot be followed")
+        note_unknown(machine, node, f"{short}() cannot be followed")
         return
     handed = [o for v in arguments.values() for o in optimizers_in(v) if o.name]
     if handed and not facts.leaves_optimizers_alone(short):
         for optimizer in handed:
             hand_over(machine, optimizer.name, node, f"{short}()")
     elif owner is not None and owner.key and facts.is_suspicious(short):
-        for optimizer in machine.optimizers.values():
+        for optimizer in machine.log.optimizers.values():
             parts = [key for key in optimizer.keys or () if within(key, owner.key)]
             if (parts and short in facts.LEARNING) or holds_optimizer(
                 machine, owner.key, optimizer
@@ -83,10 +85,10 @@ def watch_unknown_call(
     elif (
         facts.is_suspicious(short)
         and not name.startswith("torch.")
-        and not machine.project.knows_no_gradients(machine.scope.module, name)
+        and not machine.project.knows_no_gradients(machine.context.scope.module, name)
     ):
         models = NO_KEYS.union(*map(reach_of, arguments.values()))
-        for optimizer in machine.optimizers.values():
+        for optimizer in machine.log.optimizers.values():
             if optimizer.keys and models & optimizer.keys and "loss" not in short.lower():
                 hand_over(machine, optimizer.name, node, f"{short}()")
     for value in arguments.values():
@@ -99,7 +101,7 @@ def holds_optimizer(machine: Machine, key: str, optimizer: Optimizer) -> bool:
     """Does the object that the key names have this optimizer as an attribute?"""
     return any(
         isinstance(value, Optimizer) and value.name == optimizer.name
-        for name, value in machine.store.items()
+        for name, value in machine.flow.store.items()
         if name.startswith(key + ".")
     )
 
@@ -107,7 +109,7 @@ def holds_optimizer(machine: Machine, key: str, optimizer: Optimizer) -> bool:
 def hand_over(machine: Machine, optimizer: str, node: ast.AST, what: str) -> None:
     """Gradients are in the hands of code that cannot be followed."""
     machine.emit(HandsOver(machine.at(node), optimizer=optimizer))
-    machine.note_unknown(node, f"{what} cannot be followed, and gets {optimizer}")
+    note_unknown(machine, node, f"{what} cannot be followed, and gets {optimizer}")
 
 
 def keys_named(machine: Machine, thing: Thing) -> frozenset[str]:
@@ -116,7 +118,7 @@ def keys_named(machine: Machine, thing: Thing) -> frozenset[str]:
     if not thing.sure:
         keys |= {k for k in thing.reach if is_model(machine, k)} if thing.key else thing.reach
     starts = tuple(f"{key}." for key in keys)
-    for name, value in machine.store.items() if starts else ():
+    for name, value in machine.flow.store.items() if starts else ():
         if not name.startswith(starts) or not isinstance(value, Thing) or value.plain:
             continue
         if value.key not in ("", name) and not any(s.startswith(value.key) for s in starts):
@@ -126,27 +128,30 @@ def keys_named(machine: Machine, thing: Thing) -> frozenset[str]:
 
 def freeze(machine: Machine, keys: frozenset[str], value: Known) -> None:
     """`requires_grad` is set for what these keys name."""
-    machine.frozen_if = frozenset(f for f in machine.frozen_if if not _concerns(f[0], keys))
-    machine.half_frozen = frozenset(k for k in machine.half_frozen if not _concerns(k, keys))
+    flow = machine.flow
+    frozen_if = frozenset(f for f in flow.frozen_if if not _concerns(f[0], keys))
+    half_frozen = frozenset(k for k in flow.half_frozen if not _concerns(k, keys))
+    frozen = flow.frozen
     if isinstance(value, Constant):
         if value.value:
             # What is frozen but for a part is not frozen.
-            machine.frozen = frozenset(k for k in machine.frozen if not _concerns(k, keys))
+            frozen = frozenset(k for k in frozen if not _concerns(k, keys))
         else:
-            machine.frozen |= keys
-            machine.ever_frozen |= keys
+            frozen |= keys
+            machine.log.ever_frozen |= keys
+    machine.flow = replace(flow, frozen=frozen, half_frozen=half_frozen, frozen_if=frozen_if)
 
 
 def put_back(machine: Machine, keys: frozenset[str], node: ast.AST) -> None:
     """Parameters get other values: what an optimizer has made of their gradients is undone."""
-    undone = frozenset(k for k in keys if any(within(r, k) for r in machine.reached))
+    undone = frozenset(k for k in keys if any(within(r, k) for r in machine.log.reached))
     if undone:
         machine.emit(Edits(machine.at(node), undone))
 
 
 def reads_gradient(machine: Machine, node: ast.AST) -> bool:
     """Is there a `.grad` in what is being computed?"""
-    if "grad" not in machine.scope.module.text(node):
+    if "grad" not in machine.context.scope.module.text(node):
         return False
     return any(
         isinstance(inner, ast.Attribute) and inner.attr in facts.GRADIENT

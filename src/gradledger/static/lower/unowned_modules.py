@@ -32,13 +32,13 @@ def never_owned(machine: Machine) -> Iterator[str]:
     """The keys of modules that are surely called, and whose parameters nobody asks for."""
     nets = {
         thing.key: thing.cls
-        for thing in machine.store.values()
+        for thing in machine.flow.store.values()
         if isinstance(thing, Thing) and thing.cls is not None and thing.key and not thing.plain
-        if thing.key not in machine.in_doubt and _has_weights(machine, thing.cls)
+        if thing.key not in machine.log.in_doubt and _has_weights(machine, thing.cls)
     }
     if not nets:
         return
-    modules = {scope.module for scope in machine.scopes.values()}
+    modules = {scope.module for scope in machine.log.scopes.values()}
     if any(module.says_anywhere(OTHER_WAYS) for module in modules):
         return
     code = _Code([module.tree for module in modules])
@@ -74,12 +74,12 @@ def _computes_with_a_parameter(cls: ClassDef) -> bool:
 def _names(machine: Machine, key: str) -> frozenset[str]:
     """What the code calls it; none where a module may hold it."""
     names: set[str] = set()
-    for full, thing in machine.store.items():
+    for full, thing in machine.flow.store.items():
         if not isinstance(thing, Thing) or thing.key != key:
             continue
         owner, dot, name = full.rpartition(".")
         if dot:
-            holder = machine.store.get(owner)
+            holder = machine.flow.store.get(owner)
             if not isinstance(holder, Thing) or holder.cls is None or holder.cls.node.bases:
                 return frozenset()
         names.add(name.rpartition(":")[2])

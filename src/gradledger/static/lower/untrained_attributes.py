@@ -36,12 +36,12 @@ LOOKS = frozenset({*MOVES, "eval", "state_dict", "load_state_dict"})
 
 def held_untrained(machine: Machine) -> Iterator[str]:
     """The keys of nets in attributes of objects, with which nothing is done that trains them."""
-    modules = {scope.module for scope in machine.scopes.values()}
+    modules = {scope.module for scope in machine.log.scopes.values()}
     if any(module.says_anywhere(OTHER_WAYS) for module in modules):
         return
-    for name, net in machine.store.items():
+    for name, net in machine.flow.store.items():
         owner, dot, attribute = name.rpartition(".")
-        holder = machine.store.get(owner) if dot else None
+        holder = machine.flow.store.get(owner) if dot else None
         if not isinstance(net, Thing) or not isinstance(holder, Thing) or holder.cls is None:
             continue
         # What is held by something that comes from out of sight, others may have hold of.
@@ -69,7 +69,9 @@ def is_like_an_owned(machine: Machine, net: Thing) -> bool:
     """Is it of the same class as a net whose parameters an optimizer has, and is trained?"""
     if net.cls is not None and may_cut_graphs(net.cls):
         return False
-    owned = (machine.store.get(key) for o in machine.optimizers.values() for key in o.keys or ())
+    owned = (
+        machine.flow.store.get(key) for o in machine.log.optimizers.values() for key in o.keys or ()
+    )
     return any(
         isinstance(other, Thing)
         and other.key != net.key

@@ -15,6 +15,7 @@ from gradledger.static.domain.values import (
 )
 from gradledger.static.ir.effects import Excuses, Renews, TakesOver
 from gradledger.static.ir.keys import NO_KEYS, within
+from gradledger.static.lower.scope_names import forget, note_holder
 from gradledger.static.models.facts import has_parameters
 from gradledger.static.source import syntax as ast
 
@@ -29,13 +30,13 @@ def bind(machine: Machine, full: str, value: Known, node: ast.AST, shown: str) -
         case Thing(key="") if not value.plain:
             value = _named_thing(machine, value, full, node)
         case Optimizer(name=""):
-            before = machine.optimizers.get(shown)
+            before = machine.log.optimizers.get(shown)
             value = register(machine, replace(value, name=shown))
-            if value.keys is None and (machine.loops or before is not None):
+            if value.keys is None and (machine.context.loops or before is not None):
                 machine.emit(Renews(machine.at(node), optimizer=value.name))
-            elif before is not None and _takes_over(value, before, machine.reached):
+            elif before is not None and _takes_over(value, before, machine.log.reached):
                 machine.emit(Renews(machine.at(node), value.keys or NO_KEYS))
-            elif machine.reached:
+            elif machine.log.reached:
                 # What was deposited before there was an optimizer was not meant to be spent.
                 machine.emit(Excuses(machine.at(node), optimizer=value.name))
         case Scaler(name=""):
@@ -44,27 +45,27 @@ def bind(machine: Machine, full: str, value: Known, node: ast.AST, shown: str) -
             value = replace(value, name=shown)
         case Items():
             value = _named_items(machine, value, shown)
-    machine.store[full] = value
-    machine.note_holder(value, shown, machine.scope)
-    if machine.loops:
+    machine.set(full, value)
+    note_holder(machine, value, shown, machine.context.scope)
+    if machine.context.loops:
         at = machine.at(node)
-        for loop in machine.loops:
+        for loop in machine.context.loops:
             loop.assigned[full] = at
-    machine.forget(full)
+    forget(machine, full)
     return value
 
 
 def _named_thing(machine: Machine, thing: Thing, full: str, node: ast.AST) -> Thing:
     """A thing that was just made; one of the same name from elsewhere is another one."""
     made = bool(thing.built or thing.cls)
-    before = machine.store.get(full)
+    before = machine.flow.store.get(full)
     if made and isinstance(before, Thing) and (before.built or before.cls):
         full = f"{full}@{getattr(node, 'lineno', 0)}"
     again = made and isinstance(before, Thing) and before.key == full
     thing = replace(thing, key=full)
     if has_parameters(thing.built):
-        machine.made.add(full)
-    if again or (made and (machine.loops or "@" in full)):
+        machine.log.made.add(full)
+    if again or (made and (machine.context.loops or "@" in full)):
         machine.emit(Renews(machine.at(node), frozenset({full})))
     return thing
 
@@ -88,7 +89,7 @@ def _named_items(machine: Machine, items: Items, shown: str) -> Items:
 
 def register(machine: Machine, optimizer: Optimizer) -> Optimizer:
     """Notes an optimizer under its name, or under another one if that is taken."""
-    known = machine.optimizers.get(optimizer.name)
+    known = machine.log.optimizers.get(optimizer.name)
     if known is not None and known != optimizer:
         is_now_known = known.keys is None and optimizer.keys is not None
         if _is_the_same(optimizer, known):
@@ -97,10 +98,12 @@ def register(machine: Machine, optimizer: Optimizer) -> Optimizer:
         elif known.made_at != optimizer.made_at and not is_now_known:
             # Another one, by the same name.
             name = f"{optimizer.name} (line {_line_apart(optimizer.made_at, known.made_at)})"
-            while (taken := machine.optimizers.get(name)) and not _is_the_same(optimizer, taken):
+            while (taken := machine.log.optimizers.get(name)) and not _is_the_same(
+                optimizer, taken
+            ):
                 name += ", again"
             optimizer = replace(optimizer, name=name)
-    machine.optimizers[optimizer.name] = optimizer
+    machine.log.optimizers[optimizer.name] = optimizer
     if optimizer.keys:
         machine.emit(TakesOver(optimizer.made_at, optimizer.keys))
     return optimizer
@@ -111,16 +114,17 @@ def register(machine: Machine, optimizer: Optimizer) -> Optimizer:
 
 def is_evaluating(machine: Machine, key: str) -> bool:
     """Was it, or what it is a part of, told to evaluate, and not to train since?"""
-    return bool(key) and any(within(key, whole) for whole in machine.evaluating)
+    return bool(key) and any(within(key, whole) for whole in machine.flow.evaluating)
 
 
 def set_mode(machine: Machine, key: str, method: str, argument: Known | None) -> None:
     """`net.eval()`, `net.train()`, `net.train(False)`."""
-    machine.evaluating = frozenset(
-        k for k in machine.evaluating if not within(k, key) and not within(key, k)
+    evaluating = frozenset(
+        k for k in machine.flow.evaluating if not within(k, key) and not within(key, k)
     )
     if method == "eval" or argument == Constant.of(False):
-        machine.evaluating |= {key}
+        evaluating |= {key}
+    machine.flow = replace(machine.flow, evaluating=evaluating)
 
 
 def _is_the_same(optimizer: Optimizer, before: Optimizer) -> bool:

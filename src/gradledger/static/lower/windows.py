@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 
-from gradledger.static.domain.scopes import LoopState
 from gradledger.static.domain.values import (
-    LAST_INDEX,
     LENGTH,
     Constant,
     Count,
-    External,
     Known,
-    Thing,
 )
 from gradledger.static.ir import condition_names
-from gradledger.static.lower.condition_keys import UNNAMED, Ask, Both, Condition, negated
-from gradledger.static.lower.expressions import source_of
+from gradledger.static.lower.condition_keys import UNNAMED, Ask, Condition
+from gradledger.static.lower.loop_ends import is_length, loop_of
 from gradledger.static.lower.names import full_name, lookup
+from gradledger.static.lower.quiet_values import operand_text
 from gradledger.static.lower.spelling import last_name
 from gradledger.static.project.module import Import, Module
 from gradledger.static.source import syntax as ast
@@ -52,12 +49,12 @@ def window_condition(
         if isinstance(counter, Constant) and isinstance(size, Constant):
             return None
         counter = Count("")
-    loop = _loop_of(machine, counter)
+    loop = loop_of(machine, counter)
     if loop is None:
         return None
     size_text = operand_text(machine, size, left.right)
     if isinstance(size, Count) or size == LENGTH:  # one that is all of the data is always full
-        machine.varying.add(condition_names.size_of(size_text))
+        machine.log.varying.add(condition_names.size_of(size_text))
     known = 0
     if isinstance(size, Constant) and isinstance(size.value, int):
         known = size.value
@@ -91,7 +88,7 @@ def window_set_back(
     positive: bool,
 ) -> Condition | None:
     """`pending == n`, of a counter that is then set to 0 again; and `pending == 0`."""
-    loop = _loop_of(machine, counter)
+    loop = loop_of(machine, counter)
     start = loop.set_back.get(full_name(machine, name.id)) if loop else None
     if loop is None or start is None or not isinstance(op, ast.Eq | ast.GtE | ast.NotEq):
         return None
@@ -100,7 +97,7 @@ def window_set_back(
     if not first and (counter.plus != start + 1 or number in (start, start + 1)):
         return None
     if not first and is_whole(machine, operand_text(machine, size, spelled)):
-        machine.varying.add(name.id)
+        machine.log.varying.add(name.id)
     group = condition_names.own_window(counter.loop, name.id)
     starts, ends = condition_names.starts(group), condition_names.ends(group)
     loop.windows[group] = starts, ends, number - start if isinstance(number, int) else 0
@@ -109,14 +106,14 @@ def window_set_back(
 
 def is_whole(machine: Machine, window: str) -> bool:
     """Does the file make sure that its data fills windows of this size?"""
-    module = machine.scope.module
+    module = machine.context.scope.module
     known = machine.known.dividing.get(id(module))
     if known is None:
         from gradledger.static.lower.window_sizes import dividing
 
         known = machine.known.dividing[id(module)] = dividing(module.tree)
     size = condition_names.size_of(window)
-    return size in known | machine.varying or any(
+    return size in known | machine.log.varying or any(
         isinstance(value := lookup(machine, name), Constant) and repr(value.value) == size
         for name in known
     )
@@ -129,13 +126,13 @@ def _is_two(machine: Machine, size: Known, spelled: ast.expr) -> bool:
     from gradledger.static.lower.option_defaults import defaults_of
 
     name = last_name(spelled)
-    said = [v for _, v in defaults_of(name, machine.scope.module)] if name else []
+    said = [v for _, v in defaults_of(name, machine.context.scope.module)] if name else []
     return bool(said) and all(value == 2 for value in said)
 
 
 def _is_set_to_one(machine: Machine, size: ast.expr) -> bool:
     """`cfg.window`, where all that this file, or the settings beside it, say of it is 1."""
-    module = machine.scope.module
+    module = machine.context.scope.module
     match size:
         case ast.Name(id=name):
             origin = module.definitions.get(name)
@@ -174,9 +171,9 @@ def _settings(machine: Machine, module: Module) -> dict[str, set[object]]:
 
 def _asks_for_next(machine: Machine, counter: ast.expr) -> bool:
     """Is there a `(counter + 1) % n` besides?"""
-    around = machine.scope.node or machine.scope.module.tree
+    around = machine.context.scope.node or machine.context.scope.module.tree
     following = Pattern(literal(ast.unparse(counter)) + r"\s*\+\s*1\s*\)\s*%")
-    return following.search(machine.scope.module.text(around)) is not None
+    return following.search(machine.context.scope.module.text(around)) is not None
 
 
 def _remainder(machine: Machine, right: Known, size: Known) -> int:
@@ -189,131 +186,9 @@ def _remainder(machine: Machine, right: Known, size: Known) -> int:
     return -1
 
 
-def _loop_of(machine: Machine, counter: Count) -> LoopState | None:
-    for loop in reversed(machine.loops):
-        if not counter.loop or loop.id == counter.loop:
-            return loop
-    return None
-
-
-def first_round(
-    machine: Machine, counter: Count, op: ast.cmpop, bound: Constant, positive: bool
-) -> Condition | None:
-    """`i == 0`, `epoch > 0`, `epoch >= 200`: true or false in a loop's first round."""
-    loop = _loop_of(machine, counter)
-    number = bound.value
-    if loop is None or not counter.loop or not isinstance(number, int | float):
-        return None
-    loop.first = first = condition_names.first_round(loop.id)
-    start = counter.plus
-    match op:
-        case ast.Eq() | ast.LtE() if number == start:
-            return Ask(first, positive)
-        case ast.Lt() if number == start + 1:
-            return Ask(first, positive)
-        case ast.NotEq() | ast.Gt() if number == start:
-            return Ask(first, not positive)
-        case ast.GtE() if number == start + 1:
-            return Ask(first, not positive)
-        case ast.Gt() | ast.GtE() if number > start:
-            late: Condition = Both((Ask(first, False), UNNAMED), True)
-            return late if positive else negated(late)
-    return None
-
-
-def last_round(
-    machine: Machine,
-    a: Known,
-    left: ast.expr,
-    op: ast.cmpop,
-    b: Known,
-    right: ast.expr,
-    positive: bool,
-) -> Condition | None:
-    """`i + 1 == len(loader)`: true in a loop's last round alone."""
-    counter, bound = (a, right) if isinstance(a, Count) else (b, left)
-    assert isinstance(counter, Count)
-    loop = _loop_of(machine, counter)
-    if loop is None or not counter.loop or loop.id != counter.loop:
-        return None
-    length = bound
-    offset = counter.plus
-    if isinstance(bound, ast.BinOp) and isinstance(bound.op, ast.Sub):
-        inner = machine.eval(bound.right)
-        if isinstance(inner, Constant) and inner.value == 1:
-            length, offset = bound.left, offset + 1
-    value = eval_quietly(machine, length)
-    if value == LAST_INDEX:
-        offset += 1
-    named = _is_length(length) or source_of(machine, length) == loop.length
-    smaller = isinstance(op, ast.Lt) if counter is a else isinstance(op, ast.Gt)
-    if not offset and isinstance(length, ast.Call) and _is_length(length):
-        # Who counts from 0 never gets there.
-        never = isinstance(op, ast.Eq)
-        return positive is not never if never or smaller or isinstance(op, ast.NotEq) else None
-    if offset != 1 or not (named or value in (LENGTH, LAST_INDEX)):
-        return None
-    if isinstance(op, ast.Eq | ast.GtE | ast.LtE):
-        pass
-    elif isinstance(op, ast.NotEq) or smaller:
-        positive = not positive
-    else:
-        return None
-    loop.last = condition_names.last_round(loop.id)
-    return Ask(loop.last, positive)
-
-
-def attribute_path(machine: Machine, node: ast.expr) -> str:
-    """`self.amp`, `torch.float16`: the same thing, whichever function asks for it."""
-    if not isinstance(node, ast.Attribute) or impure(machine, node):
-        return ""
-    match machine.eval(node.value):
-        case Thing(key=owner) if owner:
-            return f"{owner}.{node.attr}"
-        case External(dotted):
-            return f"{dotted}.{node.attr}"
-        case _:
-            return ""
-
-
-def operand_text(machine: Machine, value: Known, node: ast.expr) -> str:
-    """How a condition spells one of its operands: a constant by its value, an object by its key."""
-    match value:
-        case Constant():
-            return repr(value.value)
-        case Thing(key=key) if key:
-            return key
-        case _:
-            return attribute_path(machine, node) or f"{machine.scope.id}{source_of(machine, node)}"
-
-
-def impure(machine: Machine, node: ast.expr) -> bool:
-    """Whether there are calls in an expression."""
-    known = machine.known.impure.get(id(node))
-    if known is None:
-        known = any(isinstance(inner, ast.Call) for inner in ast.walk(node))
-        machine.known.impure[id(node)] = known
-    return known
-
-
-def eval_quietly(machine: Machine, node: ast.expr) -> Known:
-    """The value of names and attributes, which does nothing."""
-    if isinstance(node, ast.Name | ast.Attribute):
-        return machine.eval(node) if not impure(machine, node) else Thing()
-    return Thing()
-
-
-def _is_length(node: ast.expr) -> bool:
-    """`len(loader)`, or a name for it."""
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id == "len"
-    lowered = last_name(node).lower()
-    return any(word in lowered for word in ("len", "num", "total", "batches", "n_", "size", "last"))
-
-
 def is_remainder(node: ast.expr) -> bool:
     """`len(loader) % n`: what is left over of an epoch."""
-    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and _is_length(node.left)
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and is_length(node.left)
 
 
 def _next_of(counter: ast.expr) -> tuple[ast.expr, bool]:

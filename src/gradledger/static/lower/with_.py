@@ -25,9 +25,10 @@ from gradledger.static.lower.call_graph import is_interesting
 from gradledger.static.lower.condition_keys import counts_rounds
 from gradledger.static.lower.conditions import condition
 from gradledger.static.lower.inline import call_function
+from gradledger.static.lower.quiet_values import eval_quietly
+from gradledger.static.lower.scope_names import is_local, new_scope
 from gradledger.static.lower.spelling import called_name
 from gradledger.static.lower.unknown_calls import arguments_of
-from gradledger.static.lower.windows import eval_quietly
 from gradledger.static.models import facts
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
@@ -64,47 +65,49 @@ def run_with(machine: Machine, node: ast.With | ast.AsyncWith) -> None:
     if choice is None or asked is None or not counts_rounds(asked):
         _managed(machine, node)
         return
-    machine.doubted.add("GL802")  # an option may say whether all of them are averaged
+    machine.log.doubted.add("GL802")  # an option may say whether all of them are averaged
     held, free = (
         partial(partial(_managed, machine), node, local=True),
         partial(partial(_managed, machine), node, False),
     )
     ways = (held, free) if choice.if_true else (free, held)
-    machine.out.append(chosen(asked, *machine.both(*ways)))
+    machine.out.append(chosen(asked, *machine.both(*ways)[:2]))
 
 
 def _choice_of_syncs(machine: Machine, node: ast.With | ast.AsyncWith) -> Choice | None:
     """The condition by which a net of many ranks holds back its syncs in all of the block."""
-    if "no_sync" not in machine.scope.module.source or machine.local is not None:
+    if "no_sync" not in machine.context.scope.module.source or is_local(machine) is not None:
         return None
     from gradledger.static.lower.no_sync import choice_round_all
 
-    choice = choice_round_all(machine.scope.node or machine.scope.module.tree, node)
+    choice = choice_round_all(machine.context.scope.node or machine.context.scope.module.tree, node)
     net = None if choice is None else eval_quietly(machine, choice.net)
     return choice if isinstance(net, Thing) and net.replicated else None
 
 
 def _managed(machine: Machine, node: ast.With | ast.AsyncWith, local: bool | None = None) -> None:
-    grad, outer, accumulating = machine.grad_enabled, machine.local, machine.accumulating
-    maybe, autocast, doubt = machine.no_sync_maybe, machine.autocast, machine.grad_in_doubt
     after: list[Callable[[], None]] = []
-    for item in node.items:
-        _enter_manager(machine, item, after)
-    if local is not None:
-        machine.local = local
-    elif _holds_back_too_late(machine, node):
-        machine.local = True
-    machine.run(node.body)
-    machine.grad_enabled, machine.local, machine.accumulating = grad, outer, accumulating
-    machine.no_sync_maybe, machine.autocast, machine.grad_in_doubt = maybe, autocast, doubt
+    with machine.within():
+        for item in node.items:
+            _enter_manager(machine, item, after)
+        if local is not None:
+            _stand(machine, local=local)
+        elif _holds_back_too_late(machine, node):
+            _stand(machine, local=True)
+        machine.run(node.body)
     if not (machine.out and isinstance(machine.out[-1], Leave)):
         for leave in after:
             leave()
 
 
+def _stand(machine: Machine, **changes: bool) -> None:
+    """Changes what is around, until the `with` at hand ends."""
+    machine.context = replace(machine.context, **changes)
+
+
 def _holds_back_too_late(machine: Machine, node: ast.With | ast.AsyncWith) -> bool:
     """Is it `no_sync()` under some condition, where the forward has been?"""
-    around, module = machine.scope.node, machine.scope.module
+    around, module = machine.context.scope.node, machine.context.scope.module
     if not (module.says_anywhere(NO_SYNC) if around is None else module.says(NO_SYNC, around)):
         return False
     from gradledger.static.lower.no_sync import round_backwards_alone
@@ -116,44 +119,42 @@ def _enter_manager(machine: Machine, item: ast.withitem, after: list[Callable[[]
     manager = item.context_expr
     name, call = _name_of(machine, manager), manager if isinstance(manager, ast.Call) else None
     if name not in LEAVES_GRAPHS_ALONE:
-        machine.grad_in_doubt = True
+        _stand(machine, grad_in_doubt=True)
     if name in NO_GRAD:
-        machine.grad_enabled = False
+        _stand(machine, grad_enabled=False)
         return
     if name == "autocast":
-        machine.autocast = True
+        _stand(machine, autocast=True)
     if name == "set_grad_enabled" and call and call.args:
         enabled = condition(machine, call.args[0])
         if enabled is False:
-            machine.grad_enabled = False
+            _stand(machine, grad_enabled=False)
         return
     if name in ("no_sync", "no_backward_sync") and call:
         enabled_value = next(
             (machine.eval(k.value) for k in call.keywords if k.arg == "enabled"), None
         )
         if enabled_value is None or enabled_value == Constant.of(True):
-            machine.local = True
+            _stand(machine, local=True)
         else:
-            machine.no_sync_maybe = True
+            _stand(machine, no_sync_maybe=True)
         return
     if name == "graph" and "cuda" in ast.unparse(manager):
-        machine.hooked = True  # what is captured is played again, out of sight
+        machine.log.hooked = True  # what is captured is played again, out of sight
         return
     if name == "enable_grad":
-        machine.grad_enabled = True
+        _stand(machine, grad_enabled=True)
         return
     if _may_hold_back_syncs(machine, manager):
-        machine.no_sync_maybe = True
+        _stand(machine, no_sync_maybe=True)
     if isinstance(manager, ast.IfExp) or name in ("nullcontext", "get_context", "ctx"):
         return
-    if name == "scale_loss" and call and call.args:
-        machine.apex(call, item, after)
-        return
-    if name == "accumulate" and call:
-        machine.accumulate(call)
+    enter = machine.libraries.managers.get(name)
+    if enter is not None and call:
+        enter(machine, call, item, after)
         return
     if call and _switches_off(machine, call):
-        machine.grad_enabled = False
+        _stand(machine, grad_enabled=False)
     if call and (made := _written_as_generator(machine, call)):
         value = _enter_generator(machine, made, call, after)
     else:
@@ -184,14 +185,14 @@ def _enter_object(
     enter, leave = method_of(machine, cls, "__enter__"), method_of(machine, cls, "__exit__")
     if enter is None or leave is None:
         return value
-    frozen = machine.frozen
+    frozen = machine.flow.frozen
     entered = call_function(machine, replace(enter, bound=value), Arguments(), node)
-    thaws = machine.frozen != frozen
+    thaws = machine.flow.frozen != frozen
 
     def exit_it() -> None:
         call_function(machine, replace(leave, bound=value), Arguments((NONE, NONE, NONE)), node)
         if thaws:  # to what was found, whatever that was
-            machine.frozen = frozen
+            machine.flow = replace(machine.flow, frozen=frozen)
 
     after.append(exit_it)
     return value if entered == NONE else entered
@@ -227,25 +228,26 @@ def _enter_generator(
 ) -> Known:
     """What stands before the `yield` is done here, and the rest after the block."""
     function, (before, given, rest) = made
-    arguments, frozen = arguments_of(machine, call), machine.frozen
-    scope = machine.new_scope(
+    arguments, frozen = arguments_of(machine, call), machine.flow.frozen
+    scope = new_scope(
+        machine,
         function.node.name,  # type: ignore[union-attr]
         function.module,
         parent=function.scope,
         via=machine.at(call),
         node=function.node,
     )
-    with machine.inside(scope):
+    with machine.within(scope=scope):
         bind_arguments(machine, function, scope, arguments)
         machine.run(before)
         value = UNKNOWN if given is None else machine.eval(given)
-    thaws = machine.frozen != frozen
+    thaws = machine.flow.frozen != frozen
 
     def exit_it() -> None:
-        with machine.inside(scope):
+        with machine.within(scope=scope):
             machine.run(rest)
         if thaws:
-            machine.frozen = frozen
+            machine.flow = replace(machine.flow, frozen=frozen)
 
     after.append(exit_it)
     return value
@@ -253,7 +255,7 @@ def _enter_generator(
 
 def _may_hold_back_syncs(machine: Machine, manager: ast.expr) -> bool:
     """Is it `no_sync()` under some condition, or a manager of the project's own round that?"""
-    if "sync" in machine.scope.module.text(manager):
+    if "sync" in machine.context.scope.module.text(manager):
         return True
     made = eval_quietly(machine, manager.func) if isinstance(manager, ast.Call) else None
     return isinstance(made, FunctionDef | ClassDef) and "sync" in made.module.text(made.node)
