@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from gradledger.static.lower.machine import Machine
 
 
+_ASK_OF_WHICH_KIND = frozenset(
+    {"isinstance", "issubclass", "hasattr", "getattr", "callable", "get"}
+)
+
+CLEARS = Pattern(r"zero_grad\(|\._?grad\b", words=("zero_grad(", ".grad", "._grad"))
+
+
 def asks_for_a_flag(machine: Machine, node: ast.If) -> bool:
     """`if spent: zero_grad()`, where each round says anew what it leaves to the next."""
     match node.test:
@@ -110,11 +117,3 @@ def bounded_above(test: ast.expr) -> ast.expr | None:
         case ast.Compare(ops=[ast.Gt() | ast.GtE()], comparators=[low]):
             return low
     return None
-
-
-_ASK_OF_WHICH_KIND = frozenset(
-    {"isinstance", "issubclass", "hasattr", "getattr", "callable", "get"}
-)
-
-
-CLEARS = Pattern(r"zero_grad\(|\._?grad\b", words=("zero_grad(", ".grad", "._grad"))

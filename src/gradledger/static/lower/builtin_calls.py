@@ -32,6 +32,11 @@ if TYPE_CHECKING:
     from gradledger.static.lower.machine import Machine
 
 
+PASSING = frozenset(["list", "tuple", "iter", "next", "sorted", "set", "reversed", "filter"])
+
+CHAINING = frozenset(["chain", "from_iterable"])
+
+
 def collected(machine: Machine, name: str, node: ast.Call) -> Known | None:
     """`len(x)`, `dict(params=x, lr=0.1)`, and `dict(model.named_parameters())`."""
     if node.keywords and not node.args:
@@ -96,9 +101,3 @@ def passed_on(machine: Machine, name: str, arguments: Arguments) -> Known:
     if isinstance(first, Thing) and first.plain:
         return first
     return first if len(arguments.positional) < 2 or name == "filter" else Items(values)
-
-
-PASSING = frozenset(["list", "tuple", "iter", "next", "sorted", "set", "reversed", "filter"])
-
-
-CHAINING = frozenset(["chain", "from_iterable"])

@@ -32,18 +32,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gradledger.static.lower.machine import Machine
 
-SMALL = 16
-"""Lines of a function that is worth a look for no other reason."""
 
 _REPLICATES = Pattern("|".join(sorted(REPLICATING)), words=tuple(sorted(REPLICATING)))
 
 SUPER_CALLS = Pattern(r"super\([^)]*\)\.(\w+)\(")
-
-
-HARMLESS_DECORATORS = frozenset(
-    ["staticmethod", "classmethod", "property", "main", "command", "option", "argument"]
-)
-"""What they change is how a function is called."""
 
 
 def is_interesting(machine: Machine, function: FunctionDef) -> bool:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from gradledger.static.lower.machine import Machine
 
 
+_LISTS = frozenset({"list", "tuple", "Sequence", "Iterable"})
+
+
 def kind_answer(machine: Machine, test: ast.expr) -> bool | None:
     """Is what a test asks the type of of this type? None where nobody knows, or asks."""
     from gradledger.static.domain.types import asked_kind, is_one_of
@@ -61,6 +64,3 @@ def variables_in(machine: Machine, node: ast.expr) -> set[str]:
             if path := attribute_path(machine, inner):
                 found.add(path)
     return found
-
-
-_LISTS = frozenset({"list", "tuple", "Sequence", "Iterable"})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gradledger.static.domain.scopes import DATA, Callee
 from gradledger.static.domain.values import FunctionDef, Thing
-from gradledger.static.lower.call_graph import HARMLESS_DECORATORS, SMALL
 from gradledger.static.lower.spelling import called_name
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.vocabulary import (
@@ -15,6 +14,15 @@ from gradledger.static.source.vocabulary import (
     OPTIMIZES,
     TOUCHES,
 )
+
+
+SMALL = 16
+"""Lines of a function that is worth a look for no other reason."""
+
+HARMLESS_DECORATORS = frozenset(
+    ["staticmethod", "classmethod", "property", "main", "command", "option", "argument"]
+)
+"""What they change is how a function is called."""
 
 
 def callee_of(function: FunctionDef) -> Callee:

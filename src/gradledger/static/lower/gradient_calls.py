@@ -12,9 +12,9 @@ from gradledger.static.domain.values import (
     Parameters,
     Thing,
 )
-from gradledger.static.ir.effects import Clears, Clips, Edits, Excuses, Reads, Spends
+from gradledger.static.ir.effects import Clears, Clips, Edits, Reads
 from gradledger.static.lower.attributes import named_by
-from gradledger.static.lower.gradient_functions import doubt_units
+from gradledger.static.lower.gradient_functions import doubt_units, spend_by_hand
 from gradledger.static.lower.return_values import quietly
 from gradledger.static.lower.unknown_calls import arguments_of, freeze, put_back, reads_gradient
 from gradledger.static.models import graphless
@@ -66,12 +66,6 @@ def parameters_method(machine: Machine, parameters: Parameters, name: str, node:
     of_data = ast.unparse(node.func).endswith(f".data.{name}")
     plain = of_data or name in graphless.DETACHING
     return PLAIN if plain else Thing(reach=parameters.keys, leaf=True)
-
-
-def spend_by_hand(machine: Machine, node: ast.AST, parameters: Parameters) -> None:
-    """A step without an optimizer: whosever they are, that backward was of use."""
-    machine.emit(Spends(machine.at(node), *named_by(parameters)))
-    machine.emit(Excuses(machine.at(node)))
 
 
 def gradients_method(machine: Machine, gradients: Gradients, name: str, node: ast.Call) -> Known:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from gradledger.static.domain.values import PLAIN, Constant, Gradients, Known, Optimizer, Parameters
-from gradledger.static.ir.effects import Clears, Clips, Edits
+from gradledger.static.ir.effects import Clears, Clips, Edits, Excuses, Spends
 from gradledger.static.ir.keys import NO_KEYS
 from gradledger.static.lower.arguments import Arguments
 from gradledger.static.lower.arithmetic import keys_of
 from gradledger.static.lower.attributes import named_by
-from gradledger.static.lower.gradient_calls import spend_by_hand
 from gradledger.static.lower.unknown_calls import reads_gradient
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
@@ -16,6 +15,15 @@ from gradledger.static.source.patterns import Pattern
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gradledger.static.lower.machine import Machine
+
+
+INFINITE = Pattern(r"\binf\b")
+
+HUGE = 1e6
+"""A norm that no gradient has: who clips to it wants to know the norm."""
+
+TIMES_THE_SCALE = Pattern(r"[*/] *[\w.]+\.get_scale\(|get_scale\( *\) *\*", words=("get_scale(",))
+"""Words of code that puts a limit into the unit of scaled gradients, or a norm out of it."""
 
 
 def clip(machine: Machine, arguments: Arguments, node: ast.Call) -> None:
@@ -59,18 +67,13 @@ def foreach(machine: Machine, name: str, node: ast.Call) -> Known:
     return PLAIN
 
 
-INFINITE = Pattern(r"\binf\b")
-
-
-HUGE = 1e6
-"""A norm that no gradient has: who clips to it wants to know the norm."""
-
-
 def doubt_units(machine: Machine) -> None:
     """Where the file puts things into the unit of scaled gradients, nobody knows which."""
     if machine.context.scope.module.says_anywhere(TIMES_THE_SCALE):
         machine.log.doubted.add("GL401")
 
 
-TIMES_THE_SCALE = Pattern(r"[*/] *[\w.]+\.get_scale\(|get_scale\( *\) *\*", words=("get_scale(",))
-"""Words of code that puts a limit into the unit of scaled gradients, or a norm out of it."""
+def spend_by_hand(machine: Machine, node: ast.AST, parameters: Parameters) -> None:
+    """A step without an optimizer: whosever they are, that backward was of use."""
+    machine.emit(Spends(machine.at(node), *named_by(parameters)))
+    machine.emit(Excuses(machine.at(node)))

@@ -35,7 +35,6 @@ from gradledger.static.ir.program import Call, Program
 from gradledger.static.lower.arguments import Arguments, bind_arguments
 from gradledger.static.lower.attributes import bases_outside, method_of
 from gradledger.static.lower.call_graph import (
-    SMALL,
     acts_on_what_it_has,
     asked_for_parameters,
     is_generator,
@@ -44,7 +43,7 @@ from gradledger.static.lower.call_graph import (
     wraps_for_ranks,
 )
 from gradledger.static.lower.expressions import cut, release
-from gradledger.static.lower.function_text import has_no_graph, is_decorated, length_of
+from gradledger.static.lower.function_text import SMALL, has_no_graph, is_decorated, length_of
 from gradledger.static.lower.names import key_of
 from gradledger.static.lower.return_values import quietly
 from gradledger.static.lower.scope_names import new_scope, note_unknown

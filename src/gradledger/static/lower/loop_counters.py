@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from gradledger.static.lower.machine import Machine
 
 
+COUNTS = Pattern(r"\+=\s*1\b")
+
+
 def start_counters(
     machine: Machine, node: ast.For | ast.AsyncFor | ast.While, loop: LoopState
 ) -> None:
@@ -49,9 +52,6 @@ def start_counters(
                 machine.rebind(inner.target, Count(loop.id if direct else "", value.value))
             elif isinstance(value, Thing) and not value.reach:
                 machine.rebind(inner.target, Count(""))
-
-
-COUNTS = Pattern(r"\+=\s*1\b")
 
 
 def is_endless(machine: Machine, node: ast.For | ast.AsyncFor | ast.While) -> bool:

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from gradledger.static.lower.machine import Machine
 
 
+PIECES = frozenset(["chunk", "split", "tensor_split"])
+"""Who cuts a batch into pieces has two or more."""
+
+
 class Iterated(NamedTuple):
     """What a loop goes through, and how often it goes round, if that stands in the source."""
 
@@ -110,10 +114,6 @@ def _pieces(machine: Machine, cut: ast.Call) -> int:
     if called_name(cut) == "split" or not isinstance(number, Constant):
         return 2
     return min(max(number.value, 0), 2) if isinstance(number.value, int) else 2
-
-
-PIECES = frozenset(["chunk", "split", "tensor_split"])
-"""Who cuts a batch into pieces has two or more."""
 
 
 def _accumulates(text: str) -> bool:

@@ -15,7 +15,7 @@ from gradledger.static.domain.values import (
 from gradledger.static.domain.weights import operator_of
 from gradledger.static.ir.effects import Clears, Edits
 from gradledger.static.lower.attributes import named_by
-from gradledger.static.lower.gradient_calls import spend_by_hand
+from gradledger.static.lower.gradient_functions import spend_by_hand
 from gradledger.static.lower.spelling import called_name
 from gradledger.static.lower.unknown_calls import freeze, reads_gradient
 from gradledger.static.models.facts import GRADIENT, OF_ONE_COPY

@@ -53,12 +53,6 @@ THAWS = Pattern(
 )
 """Words of code that gives gradients back: what it takes them from has none only in between."""
 
-LOSSES = Pattern(r"cross_entropy|_loss\(|Loss\(|loss_fn|criterion")
-
-
-LAYERS = Pattern(r"\bnn\.[A-Z]\w*\(|Parameter\(|Linear\(|Conv\dd\(|Embedding\(")
-"""Words of modules that have parameters, or others in them."""
-
 
 def _with_unlisted(machine: Machine, made: Thing, key: str, cls: ClassDef) -> Thing:
     """What a module gives, made also by the layers that it keeps in plain lists."""

@@ -21,15 +21,21 @@ from gradledger.static.lower.attributes import held_loss, method_of
 from gradledger.static.lower.call_graph import gives_several
 from gradledger.static.lower.function_text import callee_of, length_of
 from gradledger.static.lower.inline import call_function
-from gradledger.static.lower.module_calls import LAYERS, LOSSES
 from gradledger.static.lower.return_values import LONG, quietly
 from gradledger.static.lower.scope_names import is_local
 from gradledger.static.models import graphless
 from gradledger.static.source import syntax as ast
+from gradledger.static.source.patterns import Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gradledger.static.lower.machine import Machine
+
+
+LAYERS = Pattern(r"\bnn\.[A-Z]\w*\(|Parameter\(|Linear\(|Conv\dd\(|Embedding\(")
+"""Words of modules that have parameters, or others in them."""
+
+LOSSES = Pattern(r"cross_entropy|_loss\(|Loss\(|loss_fn|criterion")
 
 
 def forward_result(

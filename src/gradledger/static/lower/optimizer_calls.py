@@ -34,7 +34,7 @@ from gradledger.static.lower.arithmetic import keys_of
 from gradledger.static.lower.backward_calls import deposit
 from gradledger.static.lower.call_graph import makes_deposits
 from gradledger.static.lower.inline import call_function
-from gradledger.static.lower.roles import bind_role, given_later
+from gradledger.static.lower.roles import bind_role, given_later, moves_a_rate
 from gradledger.static.lower.unknown_calls import arguments_of, hand_over
 from gradledger.static.lower.value_names import register
 from gradledger.static.models import facts
@@ -45,11 +45,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gradledger.static.lower.machine import Machine
 
-ROLE_METHODS = frozenset(
-    ["step", "zero_grad", "scale", "unscale_", "update", "first_step", "second_step"]
-)
-
-OF_SCOPES = Pattern(r"\w+#\d+:?")
 
 OF_ONE_SCALE = frozenset({"GL403", "GL405"})
 """Rules by which one optimizer is stepped or unscaled twice, before its scaler is updated."""
@@ -214,12 +209,6 @@ def scheduler_method(machine: Machine, scheduler: Scheduler, name: str, node: as
             else:
                 machine.emit(event)
     return PLAIN
-
-
-def moves_a_rate(node: ast.Call) -> bool:
-    """Is it the step of a learning-rate scheduler, and not of a diffusion process?"""
-    known = {"epoch", "metrics", None}
-    return len(node.args) <= 1 and all(k.arg in known for k in node.keywords)
 
 
 def _scaled(value: Known, scaler: Scaler) -> Known:

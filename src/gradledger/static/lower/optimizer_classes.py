@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from gradledger.static.lower.machine import Machine
 
 
+MORE_THAN_STEPS = Pattern(
+    r"zero_grad|zero_\(|\._?grad[ \t]*=(?!=)|backward\(|\.step\(",
+    words=("zero_grad", "zero_(", ".grad", "._grad", "backward(", ".step("),
+)
+"""Words of optimizers that also clear, deposit, or leave the step to others."""
+
+
 def make_optimizer(
     machine: Machine, dotted: str, name: str, arguments: Arguments, node: ast.Call
 ) -> Known:
@@ -77,10 +84,3 @@ def make_scheduler(machine: Machine, kind: str, arguments: Arguments, node: ast.
         by_metric="Plateau" in facts.last(kind),
         counts_updates=counts_updates(node, machine.context.scope.module),
     )
-
-
-MORE_THAN_STEPS = Pattern(
-    r"zero_grad|zero_\(|\._?grad[ \t]*=(?!=)|backward\(|\.step\(",
-    words=("zero_grad", "zero_(", ".grad", "._grad", "backward(", ".step("),
-)
-"""Words of optimizers that also clear, deposit, or leave the step to others."""

@@ -6,16 +6,23 @@ from gradledger.ledger.values import replace
 from gradledger.static.domain.values import NONE, Known, Optimizer, Scaler, Scheduler, Thing
 from gradledger.static.lower.arithmetic import keys_of
 from gradledger.static.lower.attributes import is_model
-from gradledger.static.lower.optimizer_calls import OF_SCOPES, ROLE_METHODS, moves_a_rate
 from gradledger.static.lower.scope_names import file_uses
 from gradledger.static.lower.spelling import last_name
 from gradledger.static.lower.value_names import register
 from gradledger.static.models import facts
 from gradledger.static.source import syntax as ast
+from gradledger.static.source.patterns import Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gradledger.static.lower.machine import Machine
+
+
+OF_SCOPES = Pattern(r"\w+#\d+:?")
+
+ROLE_METHODS = frozenset(
+    ["step", "zero_grad", "scale", "unscale_", "update", "first_step", "second_step"]
+)
 
 
 def with_role(machine: Machine, base: Known, method: str, node: ast.Call) -> Known:
@@ -107,3 +114,9 @@ def is_accelerator(thing: Thing) -> bool:
 def _terminal(node: ast.expr) -> str:
     """The name that a person would call it by."""
     return _terminal(node.value) if isinstance(node, ast.Subscript) else last_name(node)
+
+
+def moves_a_rate(node: ast.Call) -> bool:
+    """Is it the step of a learning-rate scheduler, and not of a diffusion process?"""
+    known = {"epoch", "metrics", None}
+    return len(node.args) <= 1 and all(k.arg in known for k in node.keywords)
