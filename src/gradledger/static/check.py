@@ -12,6 +12,7 @@ from gradledger.rules import catalogue
 from gradledger.rules.catalogue import find, judge_source, stops
 from gradledger.static.bind.binding import Binding
 from gradledger.static.bind.events import TooManyOwners
+from gradledger.static.certainty.raising import raised
 from gradledger.static.domain.scopes import TOO_MUCH, TooMuchCode
 from gradledger.static.ir.blocks import events_in, holds
 from gradledger.static.ir.effects import Deposits
@@ -155,7 +156,7 @@ class _Effort:
         if not interpreter.any_broken:
             return ()  # before more of the rules is loaded
         return tuple(
-            _raised(finding, program, options, interpreter)
+            raised(finding, program, options, interpreter)
             for finding in interpreter.findings(catalogue.YIELDS_TO, options=options)
         )
 
@@ -279,27 +280,6 @@ def _wasted_in_turns(followed: list[Root], effort: _Effort, project: Project) ->
             deposits = {e.at for e in finding.evidence if e.what == "deposited"}
             if finding.rule == "GL204" and finding.certainty == "certain" and deposits <= sites:
                 yield finding
-
-
-def _raised(
-    finding: Finding, program: Program, options: set[str], interpreter: Interpreter
-) -> Finding:
-    """The finding, which is certain also where a clear may find nothing of what it drops else.
-
-    Or where a sum cannot have outlived a step before there was one, or a flush ends a window early.
-    """
-    if finding.rule not in ("GL204", "GL502", "GL603", "GL701") or finding.certainty == "certain":
-        return finding
-    if finding.rule != "GL204":
-        from gradledger.static.certainty.outliving import SURE
-
-        sure = SURE[finding.rule](finding, program)
-        return replace(finding, certainty="certain") if sure else finding
-    from gradledger.static.certainty.wasting import is_always_wasted
-
-    met = interpreter.met_by((finding.rule, finding.at))
-    sure = is_always_wasted(finding, program, options, met)
-    return replace(finding, certainty="certain") if sure else finding
 
 
 def _once_each(findings: Iterable[Finding]) -> tuple[Finding, ...]:

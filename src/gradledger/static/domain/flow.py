@@ -35,8 +35,9 @@ class Flow(Value):
     """A net of many ranks was told never to average."""
     listening: bool = False
     """Hooks on tensors wait for what the next backward brings them."""
-    rest_at: frozenset[tuple[str, int]] = frozenset()
-    """The scope, and the loops around, in which a loop with windows has just ended."""
+    rest_at: frozenset[tuple[str, int]] = frozenset({("", 0)})
+    """The scope, and the loops around, in which a loop with windows has just ended. A script begins
+    as if one had ended before it: its first `if` may spend what another has left."""
 
 
 def join(one: Flow, other: Flow) -> Flow:

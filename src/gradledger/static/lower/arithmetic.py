@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from gradledger.ledger.values import replace
+from gradledger.static.domain.contents import are_among, carried_by
 from gradledger.static.domain.join import join
 from gradledger.static.domain.values import (
     LAST_INDEX,
@@ -20,8 +21,6 @@ from gradledger.static.domain.values import (
     Parameters,
     Places,
     Thing,
-    are_among,
-    carried_by,
     is_plain,
     kept_in,
     reach_of,

@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 from gradledger.static.domain.values import PLAIN, Constant, Known
+from gradledger.static.lower.accelerate import (
+    accelerator_backward,
+    accelerator_call,
+    accelerator_made,
+    accumulate,
+)
+from gradledger.static.lower.apex import apex_made, apex_scaled_loss
 from gradledger.static.lower.arithmetic import (
     eval_binary,
     eval_boolean,
@@ -28,6 +35,7 @@ from gradledger.static.lower.branches import (
     run_return,
 )
 from gradledger.static.lower.calls import eval_call
+from gradledger.static.lower.deepspeed import deepspeed_call, deepspeed_made, engine_backward
 from gradledger.static.lower.expressions import (
     eval_comprehension,
     eval_dict,
@@ -38,15 +46,9 @@ from gradledger.static.lower.expressions import (
     eval_sequence,
     eval_subscript,
 )
-from gradledger.static.lower.frameworks import (
-    accumulate,
-    apex_scaled_loss,
-    engine_backward,
-    framework_call,
-    framework_made,
-    returned,
-)
+from gradledger.static.lower.ignite import ignite_made
 from gradledger.static.lower.libraries import Libraries
+from gradledger.static.lower.lightning import lightning_backward, lightning_call, returned
 from gradledger.static.lower.loops import run_for, run_while
 from gradledger.static.lower.names import eval_name
 from gradledger.static.lower.statements import run_assert, run_def, run_expression, run_import
@@ -61,9 +63,9 @@ if TYPE_CHECKING:
 
 LIBRARIES = Libraries(
     functions={"builtins.setattr": call_setattr, "builtins.delattr": call_delattr},
-    made=(framework_made,),
-    methods=(framework_call,),
-    backward=engine_backward,
+    made=(deepspeed_made, accelerator_made, ignite_made, apex_made),
+    methods=(accelerator_call, lightning_call, deepspeed_call),
+    backward=(accelerator_backward, lightning_backward, engine_backward),
     managers={"scale_loss": apex_scaled_loss, "accumulate": accumulate},
     returned=returned,
 )

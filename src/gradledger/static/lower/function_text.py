@@ -15,7 +15,6 @@ from gradledger.static.source.vocabulary import (
     TOUCHES,
 )
 
-
 SMALL = 16
 """Lines of a function that is worth a look for no other reason."""
 

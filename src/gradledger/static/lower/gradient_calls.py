@@ -13,6 +13,7 @@ from gradledger.static.domain.values import (
     Thing,
 )
 from gradledger.static.ir.effects import Clears, Clips, Edits, Reads
+from gradledger.static.ir.keys import within
 from gradledger.static.lower.attributes import named_by
 from gradledger.static.lower.gradient_functions import doubt_units, spend_by_hand
 from gradledger.static.lower.return_values import quietly
@@ -137,7 +138,8 @@ def _divides_them(machine: Machine, norm: ast.AST) -> bool:
 
 def _surely_made(machine: Machine, keys: frozenset[str]) -> bool:
     """Does the code make all of these itself, and not ask whether they have a gradient?"""
-    if not keys.isdisjoint(machine.flow.guarded | machine.context.guarded):
+    guarded = machine.flow.guarded | machine.context.guarded
+    if any(within(key, k) or within(k, key) for key in keys for k in guarded):
         return False
     for key in keys:
         made = machine.flow.store.get(key) or machine.flow.store.get(_KEY_PARTS.split(key)[0])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Called = Callable[[Machine, ast.Call], Known | None]
     Made = Callable[[Machine, str, Arguments, ast.Call], Known | None]
     Method = Callable[[Machine, Thing, str, ast.Call], Known | None]
-    Backward = Callable[[Machine, Thing, Thing, ast.Call], Known]
+    Backward = Callable[[Machine, Thing, Thing, ast.Call], Known | None]
     Manager = Callable[[Machine, ast.Call, ast.withitem, list[Callable[[], None]]], None]
     Returned = Callable[[Machine, Known, ast.Return], None]
 
@@ -30,8 +30,8 @@ class Libraries(NamedTuple):
     """What a function gives, by its name and what it is given."""
     methods: tuple[Method, ...]
     """Methods of the objects that libraries give."""
-    backward: Backward
-    """`engine.backward(loss)`."""
+    backward: tuple[Backward, ...]
+    """`engine.backward(loss)`, by whose engine it is."""
     managers: dict[str, Manager]
     """By what a manager is called in `with`."""
     returned: Returned

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from gradledger.ledger.events import UNKNOWN_WEIGHT, Weight
 from gradledger.ledger.values import replace
+from gradledger.static.domain.contents import are_among
 from gradledger.static.domain.values import (
     PLAIN,
     UNKNOWN,
@@ -18,7 +19,6 @@ from gradledger.static.domain.values import (
     Optimizer,
     Scaler,
     Thing,
-    are_among,
 )
 from gradledger.static.domain.weights import MEAN, of_reduction
 from gradledger.static.ir.effects import Reads
@@ -43,6 +43,9 @@ from gradledger.static.lower.module_outputs import is_layer
 from gradledger.static.lower.optimizer_classes import make_optimizer, make_scheduler
 from gradledger.static.lower.unknown_calls import arguments_of, watch_unknown_call
 from gradledger.static.models import facts, graphless
+from gradledger.static.models.schedulers import is_scheduler
+from gradledger.static.models.torch_amp import is_scaler
+from gradledger.static.models.torch_optim import is_optimizer_class
 from gradledger.static.source import syntax as ast
 
 TYPE_CHECKING = False
@@ -180,13 +183,13 @@ def _made_outside(
     machine: Machine, dotted: str, name: str, arguments: Arguments, node: ast.Call
 ) -> Known | None:
     first = arguments.get(0, "")
-    if facts.is_scaler(dotted):
+    if is_scaler(dotted):
         enabled = arguments.named.get("enabled", Constant.of(True))
         known = isinstance(enabled, Constant)
         return Scaler("", enabled=enabled != Constant.of(False), is_option=not known)
-    if facts.is_scheduler(dotted):
+    if is_scheduler(dotted):
         return make_scheduler(machine, dotted, arguments, node)
-    if facts.is_optimizer_class(dotted):
+    if is_optimizer_class(dotted):
         return make_optimizer(machine, dotted, name, arguments, node)
     if (name in PASSING and dotted == f"builtins.{name}") or name in CHAINING:
         return passed_on(machine, name, arguments)

@@ -8,18 +8,10 @@ from functools import partial
 from gradledger.ledger.events import Batch, EpochEnd, Keep, Schedule
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
+from gradledger.static.domain.contents import carried_by
 from gradledger.static.domain.flow import Flow, again, join
 from gradledger.static.domain.scopes import LoopState
-from gradledger.static.domain.values import (
-    NO_PLACES,
-    Constant,
-    Count,
-    Items,
-    Known,
-    Thing,
-    carried_by,
-    kept_in,
-)
+from gradledger.static.domain.values import NO_PLACES, Constant, Count, Items, Known, Thing, kept_in
 from gradledger.static.ir.blocks import IDLE, acts, conditions_in, holds, sequence
 from gradledger.static.ir.condition_names import is_own
 from gradledger.static.ir.condition_names import ran_out as end_of

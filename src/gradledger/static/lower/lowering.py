@@ -16,8 +16,9 @@ from gradledger.static.ir.program import Program
 from gradledger.static.lower.arguments import Arguments
 from gradledger.static.lower.attributes import method_of
 from gradledger.static.lower.branches import excuse_drops
-from gradledger.static.lower.frameworks import is_lightning, repeat
+from gradledger.static.lower.ignite import repeat
 from gradledger.static.lower.inline import call_function
+from gradledger.static.lower.lightning import is_lightning
 from gradledger.static.lower.machine import Machine
 from gradledger.static.lower.root import THE_SCRIPT, Root, root_of
 from gradledger.static.project.module import Function, Module

@@ -37,7 +37,7 @@ from gradledger.static.lower.inline import call_function
 from gradledger.static.lower.roles import bind_role, given_later, moves_a_rate
 from gradledger.static.lower.unknown_calls import arguments_of, hand_over
 from gradledger.static.lower.value_names import register
-from gradledger.static.models import facts
+from gradledger.static.models.torch_optim import OPTIMIZER_HARMLESS
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern, literal
 
@@ -82,7 +82,7 @@ def optimizer_method(machine: Machine, optimizer: Optimizer, name: str, node: as
     elif name == "register_step_post_hook":
         arguments_of(machine, node)
         machine.log.doubted.add("GL101")  # which clears, as likely as not
-    elif name not in facts.OPTIMIZER_HARMLESS and not name.startswith("get_"):
+    elif name not in OPTIMIZER_HARMLESS and not name.startswith("get_"):
         arguments_of(machine, node)
         hand_over(machine, optimizer.name, node, f"{optimizer.name}.{name}()")
         return UNKNOWN

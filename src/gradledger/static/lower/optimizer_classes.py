@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from gradledger.static.domain.values import (
-    ClassDef,
-    Known,
-    Optimizer,
-    Scheduler,
-    Thing,
-    optimizers_in,
-)
+from gradledger.static.domain.contents import optimizers_in
+from gradledger.static.domain.values import ClassDef, Known, Optimizer, Scheduler, Thing
 from gradledger.static.lower.arguments import Arguments
 from gradledger.static.lower.arithmetic import keys_of
 from gradledger.static.lower.attributes import bases_outside, lineage, method_of
 from gradledger.static.models import facts
+from gradledger.static.models.schedulers import is_scheduler
+from gradledger.static.models.torch_optim import is_optimizer_class
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
 
@@ -53,7 +49,7 @@ def make_optimizer(
 
 def only_steps(machine: Machine, cls: ClassDef) -> bool:
     """Is it an optimizer of the project's own, which leaves gradients as it finds them?"""
-    if not any(map(facts.is_optimizer_class, bases_outside(machine, cls))):
+    if not any(map(is_optimizer_class, bases_outside(machine, cls))):
         return False
     return not any(
         owner.module.says(MORE_THAN_STEPS, method)
@@ -67,7 +63,7 @@ def schedule_of(
     machine: Machine, cls: ClassDef, arguments: Arguments, node: ast.Call
 ) -> Known | None:
     """One of a class of the project's that is stepped as one of torch's; None for any other."""
-    kind = next(filter(facts.is_scheduler, bases_outside(machine, cls)), None)
+    kind = next(filter(is_scheduler, bases_outside(machine, cls)), None)
     if kind is None or method_of(machine, cls, "step") is not None:
         return None
     return make_scheduler(machine, kind, arguments, node)

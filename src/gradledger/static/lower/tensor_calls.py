@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradledger.ledger.events import UNKNOWN_WEIGHT
 from gradledger.ledger.values import replace
+from gradledger.static.domain.contents import optimizers_in
 from gradledger.static.domain.values import (
     NONE,
     PLAIN,
@@ -13,7 +14,6 @@ from gradledger.static.domain.values import (
     Known,
     Parameters,
     Thing,
-    optimizers_in,
 )
 from gradledger.static.domain.weights import MEAN, SUM, divided
 from gradledger.static.ir.effects import Clears, Clips
@@ -181,7 +181,8 @@ def _call_backward(machine: Machine, thing: Thing, node: ast.Call) -> Known:
     if loss is not None and not isinstance(loss, Thing):
         loss = UNKNOWN
     if isinstance(loss, Thing) and _is_engine(machine, thing, loss):
-        return machine.libraries.backward(machine, thing, loss, node)
+        given = (back(machine, thing, loss, node) for back in machine.libraries.backward)
+        return next((value for value in given if value is not None), PLAIN)
     if arguments.get(0, "gradient") not in (None, NONE):
         thing = replace(thing, weight=UNKNOWN_WEIGHT)
     deposit(machine, thing, node, arguments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradledger.ledger.values import replace
+from gradledger.static.domain.contents import optimizers_in
 from gradledger.static.domain.values import (
     Constant,
     Items,
@@ -10,7 +11,6 @@ from gradledger.static.domain.values import (
     Optimizer,
     Parameters,
     Thing,
-    optimizers_in,
     reach_of,
 )
 from gradledger.static.ir.effects import Edits, Excuses, HandsOver
@@ -21,6 +21,7 @@ from gradledger.static.lower.attributes import is_model
 from gradledger.static.lower.scope_names import note_unknown
 from gradledger.static.lower.unfollowed_calls import may_thaw
 from gradledger.static.models import facts
+from gradledger.static.models.torch_optim import leaves_optimizers_alone
 from gradledger.static.source import syntax as ast
 
 TYPE_CHECKING = False
@@ -72,7 +73,7 @@ def watch_unknown_call(
         note_unknown(machine, node, f"{short}() cannot be followed")
         return
     handed = [o for v in arguments.values() for o in optimizers_in(v) if o.name]
-    if handed and not facts.leaves_optimizers_alone(short):
+    if handed and not leaves_optimizers_alone(short):
         for optimizer in handed:
             hand_over(machine, optimizer.name, node, f"{short}()")
     elif owner is not None and owner.key and facts.is_suspicious(short):
