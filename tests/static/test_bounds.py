@@ -6,8 +6,7 @@ import pytest
 
 from gradledger.static import budget
 from gradledger.static import check as pipeline
-from gradledger.static.domain.scopes import TOO_MUCH
-from gradledger.static.lower.state import State
+from gradledger.static.domain.scopes import TOO_MUCH, Effort
 from gradledger.static.solve import solver
 from tests.static.programs import ONE_NET, check
 
@@ -67,13 +66,13 @@ NO_END = {
 def walked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The statements that were walked: one item for each."""
     statements: list[int] = []
-    count = State.count_statement
+    count = Effort.count_statement
 
-    def counting(self: State) -> None:
+    def counting(self: Effort) -> None:
         statements.append(1)
         count(self)
 
-    monkeypatch.setattr(State, "count_statement", counting)
+    monkeypatch.setattr(Effort, "count_statement", counting)
     return statements
 
 

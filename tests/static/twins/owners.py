@@ -239,6 +239,31 @@ TWINS = {
         criterion(model(torch.rand(2, 8)), torch.tensor([0, 1])).backward()  # wrong only
         optimizer.step()
         """,
+    "another tensor is asked whether it has a gradient": """
+        other = nn.Linear(8, 3)
+        if other.weight.grad is not None:
+            print("left over")
+        criterion(model(torch.rand(2, 8)), torch.tensor([0, 1])).backward()  # right only
+        print(model.weight.grad.norm())  # GL606
+        criterion(model(torch.rand(2, 8)), torch.tensor([0, 1])).backward()  # wrong only
+        optimizer.step()
+        """,
+    "the same tensor is asked whether it has a gradient": """
+        if model.weight.grad is not None:  # right only
+            print("left over")  # right only
+        print(model.weight.grad.norm())  # GL606
+        criterion(model(torch.rand(2, 8)), torch.tensor([0, 1])).backward()
+        optimizer.step()
+        """,
+    "on one path alone a tensor is asked whether it has a gradient": """
+        if epochs > 3:  # wrong only
+            if model.weight.grad is not None:  # wrong only
+                print("left over")  # wrong only
+        criterion(model(torch.rand(2, 8)), torch.tensor([0, 1])).backward()  # right only
+        print(model.weight.grad.norm())  # GL606
+        criterion(model(torch.rand(2, 8)), torch.tensor([0, 1])).backward()  # wrong only
+        optimizer.step()
+        """,
     "only those that have a gradient are looked at": """
         def size(weights):
             weights = list(filter(lambda w: w.grad is not None, weights))  # right only

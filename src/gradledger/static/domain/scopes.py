@@ -37,6 +37,10 @@ class Effort:
         if self.statements > self.most_statements:
             raise TooMuchCode(TOO_MUCH)
 
+    def count_names(self, number: int) -> None:
+        """Counts that so many names are compared, or copied."""
+        self.count_work(number // budget.NAMES_IN_A_STEP)
+
     def count_work(self, steps: int) -> None:
         """Raises TooMuchCode where nobody has the time."""
         self.work += steps
@@ -174,7 +178,7 @@ class LoopState:
         self.length = ""
         """How it is spelled how often the loop goes round."""
 
-    def is_of_all_data(self, around: list[LoopState]) -> bool:
+    def is_of_all_data(self, around: tuple[LoopState, ...]) -> bool:
         """Does it go through a data set, and not through parts of what another loop draws?"""
         if not self.of_data or self.node is None:
             return False

@@ -269,22 +269,6 @@ def kept_in(value: Known) -> Places:
     return value.kept if isinstance(value, Thing) else frozenset()
 
 
-def carried_by(value: Known) -> Places:
-    """Where the states in it were handed on."""
-    if isinstance(value, Items):
-        return frozenset().union(*map(carried_by, value.values))
-    return value.carried if isinstance(value, Thing) else frozenset()
-
-
-def optimizers_in(value: Known) -> list[Optimizer]:
-    """The optimizers that somebody has who has this value."""
-    if isinstance(value, Optimizer):
-        return [value]
-    if isinstance(value, Items):
-        return [found for item in value.values for found in optimizers_in(item)]
-    return []
-
-
 def is_plain(value: Known) -> bool:
     """Surely without a graph."""
     match value:
@@ -301,9 +285,3 @@ def is_plain(value: Known) -> bool:
 def key_of(name: object) -> Known:
     """A key of a dict, as a value."""
     return PLAIN if name == EVERY_KEY else Constant.of(name)
-
-
-def are_among(*values: Known) -> bool:
-    """May all that has a graph here be numbers? Times a number of items, a number stays one."""
-    things = [v for v in values if isinstance(v, Thing) and not v.plain]
-    return bool(things) and all(thing.among for thing in things)

@@ -6,9 +6,15 @@ from gradledger.ledger.tuples import NamedTuple
 from gradledger.ledger.values import replace
 from gradledger.static.domain.scopes import Scope
 from gradledger.static.domain.values import FunctionDef, Items, Known, Optimizer, Thing
-from gradledger.static.lower.return_values import Looking
+from gradledger.static.lower.names import in_module, lookup
+from gradledger.static.lower.scope_names import note_holder
 from gradledger.static.lower.spelling import is_static
+from gradledger.static.lower.value_names import register
 from gradledger.static.source import syntax as ast
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gradledger.static.lower.machine import Machine
 
 
 class Arguments(NamedTuple):
@@ -28,49 +34,51 @@ class Arguments(NamedTuple):
         return [*self.positional, *self.named.values()]
 
 
-class Taking(Looking):
-    """The parameters of functions, and what they stand for."""
-
-    def bind_arguments(
-        self, function: FunctionDef, scope: Scope, arguments: Arguments, *, root: bool = False
-    ) -> None:
-        """Gives the function's parameters their values; of a root, nobody knows them."""
-        node = function.node
-        given = [*function.preset, *arguments.positional]
-        names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
-        if function.bound is not None and names and not is_static(node):
-            given.insert(0, function.bound)
-            scope.self_value = function.bound
-        elif function.cls is not None and names and names[0] == "self" and not given:
-            scope.self_value = self.lookup("self")
-        scope.cls = function.cls
-        defaults = dict(zip(names[::-1], node.args.defaults[::-1], strict=False))
-        keyword_only = [a.arg for a in node.args.kwonlyargs]
-        defaults |= {
-            name: default
-            for name, default in zip(keyword_only, node.args.kw_defaults, strict=True)
-            if default is not None
-        }
-        for place, name in enumerate([*names, *keyword_only]):
-            full = scope.id + name
-            value: Known
-            if place < len(given) and place < len(names):
-                value = given[place]
-            elif name in arguments.named:
-                value = arguments.named[name]
-            elif name in defaults and "**" not in arguments.named and not root:
-                value = self.in_module(function.module, defaults[name])
-                if not isinstance(defaults[name], ast.Constant):
-                    value = Thing(full)
-            else:
+def bind_arguments(
+    machine: Machine,
+    function: FunctionDef,
+    scope: Scope,
+    arguments: Arguments,
+    *,
+    root: bool = False,
+) -> None:
+    """Gives the function's parameters their values; of a root, nobody knows them."""
+    node = function.node
+    given = [*function.preset, *arguments.positional]
+    names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
+    if function.bound is not None and names and not is_static(node):
+        given.insert(0, function.bound)
+        scope.self_value = function.bound
+    elif function.cls is not None and names and names[0] == "self" and not given:
+        scope.self_value = lookup(machine, "self")
+    scope.cls = function.cls
+    defaults = dict(zip(names[::-1], node.args.defaults[::-1], strict=False))
+    keyword_only = [a.arg for a in node.args.kwonlyargs]
+    defaults |= {
+        name: default
+        for name, default in zip(keyword_only, node.args.kw_defaults, strict=True)
+        if default is not None
+    }
+    for place, name in enumerate([*names, *keyword_only]):
+        full = scope.id + name
+        value: Known
+        if place < len(given) and place < len(names):
+            value = given[place]
+        elif name in arguments.named:
+            value = arguments.named[name]
+        elif name in defaults and "**" not in arguments.named and not root:
+            value = in_module(machine, function.module, defaults[name])
+            if not isinstance(defaults[name], ast.Constant):
                 value = Thing(full)
-            if isinstance(value, Thing) and not value.key and not value.plain:
-                value = replace(value, key=full)
-            elif isinstance(value, Optimizer) and not value.name:  # made right in the call
-                value = self._register(replace(value, name=name))
-            self.store[full] = value
-            self.note_holder(value, name, scope)
-        if node.args.vararg:
-            self.store[scope.id + node.args.vararg.arg] = Items(tuple(given[len(names) :]))
-        if node.args.kwarg:
-            self.store[scope.id + node.args.kwarg.arg] = Thing(scope.id + node.args.kwarg.arg)
+        else:
+            value = Thing(full)
+        if isinstance(value, Thing) and not value.key and not value.plain:
+            value = replace(value, key=full)
+        elif isinstance(value, Optimizer) and not value.name:  # made right in the call
+            value = register(machine, replace(value, name=name))
+        machine.set(full, value)
+        note_holder(machine, value, name, scope)
+    if node.args.vararg:
+        machine.set(scope.id + node.args.vararg.arg, Items(tuple(given[len(names) :])))
+    if node.args.kwarg:
+        machine.set(scope.id + node.args.kwarg.arg, Thing(scope.id + node.args.kwarg.arg))

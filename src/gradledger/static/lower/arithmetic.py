@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from gradledger.ledger.values import replace
+from gradledger.static.domain.contents import are_among, carried_by
 from gradledger.static.domain.join import join
 from gradledger.static.domain.values import (
     LAST_INDEX,
@@ -12,7 +14,6 @@ from gradledger.static.domain.values import (
     NO_PLACES,
     PLAIN,
     Constant,
-    Count,
     Flag,
     Gradients,
     Items,
@@ -20,8 +21,6 @@ from gradledger.static.domain.values import (
     Parameters,
     Places,
     Thing,
-    are_among,
-    carried_by,
     is_plain,
     kept_in,
     reach_of,
@@ -37,186 +36,203 @@ from gradledger.static.domain.weights import (
 )
 from gradledger.static.ir.effects import Reads
 from gradledger.static.ir.keys import NO_KEYS, Keys
-from gradledger.static.lower.attributes import Members, named_by
+from gradledger.static.lower.attributes import named_by
+from gradledger.static.lower.condition_keys import counts_rounds
+from gradledger.static.lower.counting import count_result
 from gradledger.static.lower.loader_sizes import shape_of
+from gradledger.static.lower.names import where
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gradledger.static.lower.machine import Machine
 
 TOKENS = Pattern(r"^(n|num)_?tokens$")
 """What a batch calls the number of its tokens."""
 
 
-class Arithmetic(Members):
-    """Operators."""
-
-    def used(self, node: ast.expr | None) -> Known:
-        """The same, of an operand or an argument: who takes a `.grad` has read it."""
-        value = self.eval(node)
-        if isinstance(value, Gradients) and node is not None:
-            self.emit(Reads(self.at(node), *named_by(value.of)))
-            return PLAIN
-        return value
-
-    def flag(self, test: ast.expr) -> Known | None:
-        """A condition as a value: a truth that is known, or one about windows and rounds."""
-        raise NotImplementedError
-
-    def answer(self, test: ast.expr) -> bool | None:
-        """Whether a condition is surely true or false; None where that is not known."""
-        raise NotImplementedError
-
-    def binary(self, node: ast.BinOp) -> Known:
-        """Arithmetic: of counters, of parameters, of losses."""
-        left, right = self.used(node.left), self.used(node.right)
-        operator = operator_of(node)
-        counted = _counted(left, right, node)
-        if counted is not None:
-            return counted
-        if left == LENGTH and isinstance(node.op, ast.Sub) and right == Constant.of(1):
-            return LAST_INDEX
-        if isinstance(left, Items) and isinstance(right, Items) and operator == "+":
-            return Items(left.values + right.values)
-        if isinstance(left, Parameters) and isinstance(right, Parameters):
-            return Parameters(left.keys | right.keys, left.of | right.of)
-        return self.combined(left, right, operator, node)
-
-    def combined(self, left: Known, right: Known, operator: str, node: ast.AST) -> Known:
-        """A tensor that is computed from two others."""
-        if is_plain(left) and is_plain(right):
-            shape = shape_of(left) or shape_of(right)
-            return Thing(plain=True, shape=shape) if shape else PLAIN
-        if operator == "/" and is_plain(left):
-            return PLAIN
-        weight = replace(weight_of(left), divisor=None)
-        if operator == "/" and is_plain_number(right):
-            text = ast.unparse(node.right) if isinstance(node, ast.BinOp) else _value_text(node)
-            weight = divided(weight_of(left), right, text, self.at(node))
-            if weight_of(left) == SUM and isinstance(node, ast.BinOp):
-                weight = MEAN if self._counts_the_batch(node.right) else weight
-        elif operator == "*":
-            if is_plain_number(right):
-                weight = multiplied(weight_of(left), right, self.at(node))
-            elif is_plain_number(left):
-                weight = multiplied(weight_of(right), left, self.at(node))
-        elif operator == "+":
-            if is_plain(left):
-                weight = weight_of(right)
-            elif is_plain(right):
-                weight = weight_of(left)
-            else:
-                weight = added(weight_of(left), weight_of(right))
-        made = self.computed(left, right)
-        return replace(made, weight=weight, among=are_among(left, right))
-
-    def _counts_the_batch(self, node: ast.expr) -> bool:
-        """`batch.ntokens`, `len(y)`, `y.numel()`, of what this round of the loop was given?"""
-        match node:
-            case (
-                ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=data)])
-                | ast.Call(func=ast.Attribute(ast.Name(id=data), "numel"), args=[])
-                | ast.Call(func=ast.Attribute(ast.Name(id=data), "size"), args=[ast.Constant(0)])
-                | ast.Subscript(ast.Attribute(ast.Name(id=data), "shape"), ast.Constant(0))
-            ):
-                pass
-            case ast.Attribute(ast.Name(id=data), attr) if TOKENS.search(attr):
-                pass
-            case _:
-                return False
-        loop = self.loops[-1].node if self.loops else None
-        if loop is None or self.where(data) not in self.loops[-1].assigned:
-            return False
-        return any(isinstance(n, ast.Name) and n.id == data for n in ast.walk(loop.target))
-
-    def computed(self, *values: Known, sure: bool = True) -> Thing:
-        """What is computed from these: its graph leads where theirs do."""
-        if not self.grad_enabled:
-            return PLAIN
-        things = [v for v in values if isinstance(v, Thing) and not v.plain]
-        if all(map(is_plain, values)):
-            return PLAIN
-        reach = NO_KEYS.union(*map(_graph_of, values))
-        maybe = NO_KEYS.union(*(t.maybe for t in things))
-        if not sure:
-            # What code out of sight does with an object, a model among them, nobody knows.
-            surely = NO_KEYS.union(*(_graph_of(v) for v in values if not _is_object(v)))
-            reach, maybe = surely, maybe | (reach - surely)
-            self.in_doubt |= surely
-        return Thing(
-            reach=reach,
-            maybe=maybe,
-            scaler=next((t.scaler for t in things if t.scaler), None),
-            kept=frozenset().union(*map(kept_in, values)),
-            carried=frozenset().union(*map(carried_by, values)) if sure else frozenset(),
-            local=any(t.local for t in things),
-            depth=min((t.depth for t in things if t.reach and t.sure), default=len(self.loops)),
-            sure=sure and any(t.sure or t.leaf for t in things),
-            passes=passes_of(values),
-            by_name=any(t.by_name for t in things),
-        )
-
-    def unary(self, node: ast.UnaryOp) -> Known:
-        """`-loss` is as good a loss as any."""
-        if isinstance(node.op, ast.Not) and (flag := self.flag(node)) is not None:
-            return flag
-        value = self.used(node.operand)
-        if isinstance(value, Constant) and isinstance(node.op, ast.USub):
-            number = value.value
-            return Constant.of(-number) if isinstance(number, int | float) else PLAIN
-        if isinstance(node.op, ast.Not):
-            return PLAIN
-        return replace(value, key="", leaf=False) if isinstance(value, Thing) else value
-
-    def either(self, node: ast.IfExp) -> Known:
-        """One of two values."""
-        answer = self.answer(node.test)
-        if answer is not None:
-            return self.eval(node.body if answer else node.orelse)
-        one, other = self.eval(node.body), self.eval(node.orelse)
-        if isinstance(one, Flag) and isinstance(other, Constant) and _is_more_than_one(node.test):
-            return one  # windows of one micro-batch: what is asked has the same answer there
-        return join(one, other)
-
-    def boolean(self, node: ast.BoolOp) -> Known:
-        """`a or b` is one of them."""
-        flag = self.flag(node)
-        if flag is not None:
-            return flag
-        values = [self.eval(value) for value in node.values]
-        value = values[0]
-        for other in values[1:]:
-            value = join(value, other)
-        return value
-
-    def comparison(self, node: ast.Compare) -> Known:
-        """A truth; to ask whether a gradient is None is not to read it."""
-        flag = self.flag(node)
-        if flag is not None:
-            return flag
-        for operand in (node.left, *node.comparators):
-            value = self.eval(operand)
-            if isinstance(value, Gradients) and not all(
-                isinstance(op, ast.Is | ast.IsNot) for op in node.ops
-            ):
-                self.emit(Reads(self.at(operand), *named_by(value.of)))
+def used(machine: Machine, node: ast.expr | None) -> Known:
+    """The same, of an operand or an argument: who takes a `.grad` has read it."""
+    value = machine.eval(node)
+    if isinstance(value, Gradients) and node is not None:
+        machine.emit(Reads(machine.at(node), *named_by(value.of)))
         return PLAIN
+    return value
 
-    def keys_of(self, value: Known) -> Keys:
-        """Whose parameters an optimizer gets, or are clipped."""
-        match value:
-            case Parameters():
-                return value.keys
-            case Items():
-                if "params" in value.names:
-                    # A param group: what else is in it are numbers.
-                    groups = zip(value.names, value.values, strict=False)
-                    return NO_KEYS.union(*(self.keys_of(v) for n, v in groups if n == "params"))
-                return NO_KEYS.union(*map(self.keys_of, value.values))
-            case Thing() if not value.plain:
-                if value.key and not value.reach:
-                    return frozenset({value.key})
-                return frozenset(k for k in value.reach if not _is_option(k))
-            case _:
-                return NO_KEYS
+
+def eval_binary(machine: Machine, node: ast.BinOp) -> Known:
+    """Arithmetic: of counters, of parameters, of losses."""
+    left, right = used(machine, node.left), used(machine, node.right)
+    operator = operator_of(node)
+    counted = count_result(left, right, node)
+    if counted is not None:
+        return counted
+    if left == LENGTH and isinstance(node.op, ast.Sub) and right == Constant.of(1):
+        return LAST_INDEX
+    if isinstance(left, Items) and isinstance(right, Items) and operator == "+":
+        return Items(left.values + right.values)
+    if isinstance(left, Parameters) and isinstance(right, Parameters):
+        return Parameters(left.keys | right.keys, left.of | right.of)
+    return combined(machine, left, right, operator, node)
+
+
+def combined(machine: Machine, left: Known, right: Known, operator: str, node: ast.AST) -> Known:
+    """A tensor that is computed from two others."""
+    if is_plain(left) and is_plain(right):
+        shape = shape_of(left) or shape_of(right)
+        return Thing(plain=True, shape=shape) if shape else PLAIN
+    if operator == "/" and is_plain(left):
+        return PLAIN
+    weight = replace(weight_of(left), divisor=None)
+    if operator == "/" and is_plain_number(right):
+        text = ast.unparse(node.right) if isinstance(node, ast.BinOp) else _value_text(node)
+        weight = divided(weight_of(left), right, text, machine.at(node))
+        if weight_of(left) == SUM and isinstance(node, ast.BinOp):
+            weight = MEAN if _counts_the_batch(machine, node.right) else weight
+    elif operator == "*":
+        if is_plain_number(right):
+            weight = multiplied(weight_of(left), right, machine.at(node))
+        elif is_plain_number(left):
+            weight = multiplied(weight_of(right), left, machine.at(node))
+    elif operator == "+":
+        if is_plain(left):
+            weight = weight_of(right)
+        elif is_plain(right):
+            weight = weight_of(left)
+        else:
+            weight = added(weight_of(left), weight_of(right))
+    made = computed(machine, left, right)
+    return replace(made, weight=weight, among=are_among(left, right))
+
+
+def _counts_the_batch(machine: Machine, node: ast.expr) -> bool:
+    """`batch.ntokens`, `len(y)`, `y.numel()`, of what this round of the loop was given?"""
+    match node:
+        case (
+            ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=data)])
+            | ast.Call(func=ast.Attribute(ast.Name(id=data), "numel"), args=[])
+            | ast.Call(func=ast.Attribute(ast.Name(id=data), "size"), args=[ast.Constant(0)])
+            | ast.Subscript(ast.Attribute(ast.Name(id=data), "shape"), ast.Constant(0))
+        ):
+            pass
+        case ast.Attribute(ast.Name(id=data), attr) if TOKENS.search(attr):
+            pass
+        case _:
+            return False
+    loop = machine.context.loops[-1].node if machine.context.loops else None
+    if loop is None or where(machine, data) not in machine.context.loops[-1].assigned:
+        return False
+    return any(isinstance(n, ast.Name) and n.id == data for n in ast.walk(loop.target))
+
+
+def computed(machine: Machine, *values: Known, sure: bool = True) -> Thing:
+    """What is computed from these: its graph leads where theirs do."""
+    if not machine.context.grad_enabled:
+        return PLAIN
+    things = [v for v in values if isinstance(v, Thing) and not v.plain]
+    if all(map(is_plain, values)):
+        return PLAIN
+    reach = NO_KEYS.union(*map(_graph_of, values))
+    maybe = NO_KEYS.union(*(t.maybe for t in things))
+    if not sure:
+        # What code out of sight does with an object, a model among them, nobody knows.
+        surely = NO_KEYS.union(*(_graph_of(v) for v in values if not _is_object(v)))
+        reach, maybe = surely, maybe | (reach - surely)
+        machine.log.in_doubt |= surely
+    return Thing(
+        reach=reach,
+        maybe=maybe,
+        scaler=next((t.scaler for t in things if t.scaler), None),
+        kept=frozenset().union(*map(kept_in, values)),
+        carried=frozenset().union(*map(carried_by, values)) if sure else frozenset(),
+        local=any(t.local for t in things),
+        depth=min(
+            (t.depth for t in things if t.reach and t.sure), default=len(machine.context.loops)
+        ),
+        sure=sure and any(t.sure or t.leaf for t in things),
+        passes=passes_of(values),
+        by_name=any(t.by_name for t in things),
+    )
+
+
+def _flag(machine: Machine, test: ast.expr) -> Known | None:
+    """A condition as a value: a truth that is known, or one about windows and rounds."""
+    if not machine.context.loops and not isinstance(test, ast.Compare):
+        return None
+    asked = machine.condition(test)
+    if isinstance(asked, bool):
+        return Constant.of(asked)
+    return Flag(asked) if counts_rounds(asked) else None
+
+
+def eval_unary(machine: Machine, node: ast.UnaryOp) -> Known:
+    """`-loss` is as good a loss as any."""
+    if isinstance(node.op, ast.Not) and (flag := _flag(machine, node)) is not None:
+        return flag
+    value = used(machine, node.operand)
+    if isinstance(value, Constant) and isinstance(node.op, ast.USub):
+        number = value.value
+        return Constant.of(-number) if isinstance(number, int | float) else PLAIN
+    if isinstance(node.op, ast.Not):
+        return PLAIN
+    return replace(value, key="", leaf=False) if isinstance(value, Thing) else value
+
+
+def eval_conditional(machine: Machine, node: ast.IfExp) -> Known:
+    """One of two values."""
+    asked = machine.condition(node.test)
+    if isinstance(asked, bool):
+        return machine.eval(node.body if asked else node.orelse)
+    one, other = machine.eval(node.body), machine.eval(node.orelse)
+    if isinstance(one, Flag) and isinstance(other, Constant) and _is_more_than_one(node.test):
+        return one  # windows of one micro-batch: what is asked has the same answer there
+    return join(one, other)
+
+
+def eval_boolean(machine: Machine, node: ast.BoolOp) -> Known:
+    """`a or b` is one of them."""
+    flag = _flag(machine, node)
+    if flag is not None:
+        return flag
+    values = [machine.eval(value) for value in node.values]
+    value = values[0]
+    for other in values[1:]:
+        value = join(value, other)
+    return value
+
+
+def eval_comparison(machine: Machine, node: ast.Compare) -> Known:
+    """A truth; to ask whether a gradient is None is not to read it."""
+    flag = _flag(machine, node)
+    if flag is not None:
+        return flag
+    for operand in (node.left, *node.comparators):
+        value = machine.eval(operand)
+        if isinstance(value, Gradients) and not all(
+            isinstance(op, ast.Is | ast.IsNot) for op in node.ops
+        ):
+            machine.emit(Reads(machine.at(operand), *named_by(value.of)))
+    return PLAIN
+
+
+def keys_of(machine: Machine, value: Known) -> Keys:
+    """Whose parameters an optimizer gets, or are clipped."""
+    match value:
+        case Parameters():
+            return value.keys
+        case Items():
+            if "params" in value.names:
+                # A param group: what else is in it are numbers.
+                groups = zip(value.names, value.values, strict=False)
+                return NO_KEYS.union(*(keys_of(machine, v) for n, v in groups if n == "params"))
+            return NO_KEYS.union(*map(partial(keys_of, machine), value.values))
+        case Thing() if not value.plain:
+            if value.key and not value.reach:
+                return frozenset({value.key})
+            return frozenset(k for k in value.reach if not _is_option(k))
+        case _:
+            return NO_KEYS
 
 
 def passes_of(values: Iterable[Known]) -> Places:
@@ -263,46 +279,6 @@ def _graph_of(value: Known) -> Keys:
     if isinstance(value, Thing):
         return NO_KEYS if value.plain else reach_of(value)
     return reach_of(value)
-
-
-def _counted(left: Known, right: Known, node: ast.BinOp) -> Known | None:
-    """A counter plus or minus a number, or a counter that runs on."""
-    if not (isinstance(left, Count) or isinstance(right, Count)):
-        if isinstance(left, Constant) and isinstance(right, Constant):
-            return _constant(left.value, right.value, node)
-        return None
-    counter, other = (left, right) if isinstance(left, Count) else (right, left)
-    if isinstance(other, Thing) and not other.plain:
-        return None
-    if (
-        isinstance(other, Constant)
-        and isinstance(other.value, int)
-        and isinstance(node.op, ast.Add | ast.Sub)
-        and (isinstance(node.op, ast.Add) or counter is left)
-    ):
-        sign = 1 if isinstance(node.op, ast.Add) else -1
-        return Count(counter.loop, counter.plus + sign * other.value)  # type: ignore[union-attr]
-    return PLAIN if isinstance(node.op, ast.Mod) else Count("")
-
-
-def _constant(left: object, right: object, node: ast.BinOp) -> Known:
-    if not (isinstance(left, int | float) and isinstance(right, int | float)):
-        return PLAIN
-    try:
-        match node.op:
-            case ast.Add():
-                return Constant.of(left + right)
-            case ast.Sub():
-                return Constant.of(left - right)
-            case ast.Mult():
-                return Constant.of(left * right)
-            case ast.Div():
-                return Constant.of(left / right)
-            case ast.FloorDiv():
-                return Constant.of(left // right)
-    except (ArithmeticError, ValueError):
-        pass
-    return PLAIN
 
 
 def _is_more_than_one(test: ast.expr) -> bool:

@@ -21,84 +21,102 @@ from gradledger.static.domain.values import (
     Scheduler,
     Thing,
 )
-from gradledger.static.lower.library_calls import OutsideCalls
+from gradledger.static.lower.attributes import member, method_of
+from gradledger.static.lower.gradient_calls import gradients_method, parameters_method
+from gradledger.static.lower.inline import call_function, make_object
+from gradledger.static.lower.item_calls import items_method
+from gradledger.static.lower.library_calls import call_external
+from gradledger.static.lower.module_calls import call_object
+from gradledger.static.lower.optimizer_calls import (
+    optimizer_method,
+    scaler_method,
+    scheduler_method,
+)
+from gradledger.static.lower.optimizer_classes import make_optimizer, only_steps, schedule_of
+from gradledger.static.lower.roles import with_role
+from gradledger.static.lower.tensor_calls import object_method
+from gradledger.static.lower.unknown_calls import arguments_of, call_unknown, watch_unknown_call
 from gradledger.static.source import syntax as ast
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gradledger.static.lower.machine import Machine
 
-class Calls(OutsideCalls):
-    """Finds out what is called, and leaves the rest to those who know it."""
 
-    def call(self, node: ast.Call) -> Known:
-        """What the call gives; its effects are written down on the way."""
-        func = node.func
-        if isinstance(func, ast.Attribute):
-            if _is_super(func.value):
-                return self._call_super(func.attr, node)
-            base = self.eval(func.value)
-            return self._call_method(base, func.attr, node)
-        return self.call_value(self.eval(func), node)
+def eval_call(machine: Machine, node: ast.Call) -> Known:
+    """What the call gives; its effects are written down on the way."""
+    func = node.func
+    if isinstance(func, ast.Attribute):
+        if _is_super(func.value):
+            return _call_super(machine, func.attr, node)
+        base = machine.eval(func.value)
+        return _call_method(machine, base, func.attr, node)
+    return machine.call(machine.eval(func), node)
 
-    def call_value(self, callee: Known, node: ast.Call) -> Known:
-        """Calls a value."""
-        match callee:
-            case External(dotted):
-                return self._call_external(dotted, node)
-            case FunctionDef():
-                return self.call_function(callee, self.arguments(node), node)
-            case ClassDef():
-                arguments = self.arguments(node)
-                if self.only_steps(callee):
-                    name = callee.node.name
-                    return self._optimizer(name, name, arguments, node)
-                schedule = self.schedule_of(callee, arguments, node)
-                return schedule or self.instantiate(callee, arguments, node)
-            case Thing():
-                return self._call_thing(callee, node)
-            case Parameters() | Gradients() | Imported():
-                self.arguments(node)
-                return UNKNOWN
-            case _:
-                return self.opaque("", self.arguments(node), node)
 
-    def _call_method(self, base: Known, name: str, node: ast.Call) -> Known:
-        base = self.with_role(base, name, node)
-        match base:
-            case Optimizer():
-                return self._of_optimizer(base, name, node)
-            case Scaler():
-                return self._of_scaler(base, name, node)
-            case Scheduler():
-                return self._of_scheduler(base, name, node)
-            case Parameters():
-                return self._of_parameters(base, name, node)
-            case Gradients():
-                return self._of_gradients(base, name, node)
-            case Items():
-                return self._of_items(base, name, node)
-            case Thing():
-                return self._of_tensor_or_object(base, name, node)
-            case External(dotted):
-                return self._call_external(f"{dotted}.{name}", node)
-            case Constant():
-                arguments = self.arguments(node)
-                if base == NONE:
-                    # Given later, by code that is out of sight.
-                    self.watch_strangers(name, None, arguments, node, anybody=True)
-                return PLAIN
-            case _:
-                return self.call_value(self.member(base, name, node), node)
+def call_value(machine: Machine, callee: Known, node: ast.Call) -> Known:
+    """Calls a value."""
+    match callee:
+        case External(dotted):
+            return call_external(machine, dotted, node)
+        case FunctionDef():
+            return call_function(machine, callee, arguments_of(machine, node), node)
+        case ClassDef():
+            arguments = arguments_of(machine, node)
+            if only_steps(machine, callee):
+                name = callee.node.name
+                return make_optimizer(machine, name, name, arguments, node)
+            schedule = schedule_of(machine, callee, arguments, node)
+            return schedule or make_object(machine, callee, arguments, node)
+        case Thing():
+            return call_object(machine, callee, node)
+        case Parameters() | Gradients() | Imported():
+            arguments_of(machine, node)
+            return UNKNOWN
+        case _:
+            return call_unknown(machine, "", arguments_of(machine, node), node)
 
-    def _call_super(self, name: str, node: ast.Call) -> Known:
-        scope = self.scope
-        arguments = self.arguments(node)
-        if isinstance(scope.cls, ClassDef) and isinstance(scope.self_value, Thing):
-            start = scope.self_value.cls or scope.cls
-            method = self.method(start, name, after=scope.cls)
-            if method is not None:
-                return self.call_function(replace(method, bound=scope.self_value), arguments, node)
-            if name != "__init__":
-                self.watch_strangers(f"super.{name}", scope.self_value, arguments, node)
-        return UNKNOWN
+
+def _call_method(machine: Machine, base: Known, name: str, node: ast.Call) -> Known:
+    base = with_role(machine, base, name, node)
+    match base:
+        case Optimizer():
+            return optimizer_method(machine, base, name, node)
+        case Scaler():
+            return scaler_method(machine, base, name, node)
+        case Scheduler():
+            return scheduler_method(machine, base, name, node)
+        case Parameters():
+            return parameters_method(machine, base, name, node)
+        case Gradients():
+            return gradients_method(machine, base, name, node)
+        case Items():
+            return items_method(machine, base, name, node)
+        case Thing():
+            return object_method(machine, base, name, node)
+        case External(dotted):
+            return call_external(machine, f"{dotted}.{name}", node)
+        case Constant():
+            arguments = arguments_of(machine, node)
+            if base == NONE:
+                # Given later, by code that is out of sight.
+                watch_unknown_call(machine, name, None, arguments, node, anybody=True)
+            return PLAIN
+        case _:
+            return machine.call(member(machine, base, name, node), node)
+
+
+def _call_super(machine: Machine, name: str, node: ast.Call) -> Known:
+    scope = machine.context.scope
+    arguments = arguments_of(machine, node)
+    if isinstance(scope.cls, ClassDef) and isinstance(scope.self_value, Thing):
+        start = scope.self_value.cls or scope.cls
+        method = method_of(machine, start, name, after=scope.cls)
+        if method is not None:
+            return call_function(machine, replace(method, bound=scope.self_value), arguments, node)
+        if name != "__init__":
+            watch_unknown_call(machine, f"super.{name}", scope.self_value, arguments, node)
+    return UNKNOWN
 
 
 def _is_super(node: ast.expr) -> bool:

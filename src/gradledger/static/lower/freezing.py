@@ -6,11 +6,14 @@ import re
 from collections.abc import Collection
 
 from gradledger.static.ir.keys import within
-from gradledger.static.lower.frameworks import Frameworks
 from gradledger.static.lower.root import Root
 from gradledger.static.project.module import Function, Module
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gradledger.static.lower.machine import Machine
 
 FREEZES = Pattern(
     r"\.requires_grad(?:_\(|\s*=(?!=))\s*(?!True)\w|[\"']requires_grad[\"']\s*,\s*(?!True)\w"
@@ -21,16 +24,16 @@ def may_freeze(root: Root) -> bool:
     """True if something in the root is frozen, and nobody knows what."""
     if root.turns:
         return any(map(may_freeze, root.turns))
-    walk, node = root.walk, root.node
-    if walk is None or node is None or _knows_what_is_frozen(walk):
+    machine, node = root.machine, root.node
+    if machine is None or node is None or _knows_what_is_frozen(machine):
         return False
-    return freezes(walk.scope.module, node, walk.inlined)
+    return freezes(machine.context.scope.module, node, machine.log.inlined)
 
 
-def _knows_what_is_frozen(walk: Frameworks) -> bool:
+def _knows_what_is_frozen(machine: Machine) -> bool:
     """True if one of the nets that an optimizer has was seen to be frozen."""
-    held = [key for optimizer in walk.optimizers.values() for key in optimizer.keys or ()]
-    return any(within(key, k) or within(k, key) for key in walk.ever_frozen for k in held)
+    held = [key for optimizer in machine.log.optimizers.values() for key in optimizer.keys or ()]
+    return any(within(key, k) or within(k, key) for key in machine.log.ever_frozen for k in held)
 
 
 def freezes(module: Module, root: ast.AST, inlined: Collection[int]) -> bool:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from gradledger.static.domain.values import Constant, FunctionDef
+from gradledger.static.lower.arguments import bind_arguments
 from gradledger.static.lower.loop_shapes import is_range
+from gradledger.static.lower.return_values import quietly
+from gradledger.static.lower.scope_names import new_scope
 from gradledger.static.source import syntax as ast
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gradledger.static.lower.arguments import Arguments, Taking
+    from gradledger.static.lower.arguments import Arguments
+    from gradledger.static.lower.machine import Machine
 
 _OTHERWISE = (
     *(ast.Break, ast.Continue, ast.Return, ast.Raise, ast.Try),
@@ -17,19 +21,18 @@ _OTHERWISE = (
 """By these a round may give nothing, or more than one thing."""
 
 
-def number_given(walk: Taking, function: FunctionDef, arguments: Arguments) -> int | None:
+def number_given(machine: Machine, function: FunctionDef, arguments: Arguments) -> int | None:
     """As many as its only loop has rounds, each of which gives one; None where nobody knows."""
     loop = _only_loop(function.node)
     if loop is None:
         return None
-    scope = walk.new_scope(
-        "generator", function.module, parent=function.scope, via=None, node=function.node
+    scope = new_scope(
+        machine, "generator", function.module, parent=function.scope, via=None, node=function.node
     )
-    with walk.inside(scope):
-        walk.bind_arguments(function, scope, arguments)
-        walk.rounds = None
-        walk.quietly(lambda: walk.items_of(loop.iter))
-        return _counted(walk, loop.iter) if is_range(loop.iter) else walk.rounds
+    with machine.within(scope=scope):
+        bind_arguments(machine, function, scope, arguments)
+        rounds = quietly(machine, lambda: machine.items_of(loop.iter)).rounds
+        return _counted(machine, loop.iter) if is_range(loop.iter) else rounds
 
 
 def _only_loop(function: ast.AST) -> ast.For | None:
@@ -44,9 +47,9 @@ def _only_loop(function: ast.AST) -> ast.For | None:
     return None
 
 
-def _counted(walk: Taking, node: ast.expr) -> int | None:
+def _counted(machine: Machine, node: ast.expr) -> int | None:
     """The rounds of `range(0, rows, size)`."""
-    given = [walk.eval(each) for each in getattr(node, "args", ())]
+    given = [machine.eval(each) for each in getattr(node, "args", ())]
     values = [each.value for each in given if isinstance(each, Constant)]
     numbers = [value for value in values if isinstance(value, int)]
     if not numbers or len(numbers) != len(given) or 0 in numbers[2:]:

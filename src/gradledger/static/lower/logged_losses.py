@@ -23,7 +23,7 @@ from gradledger.static.source.patterns import Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gradledger.static.lower.frameworks import Frameworks
+    from gradledger.static.lower.machine import Machine
 
 Holder = tuple[Scope, str]
 """A name, and the call in which it stands for what holds the graph."""
@@ -54,20 +54,20 @@ SWITCHES = Pattern(r"set_grad_enabled", words=("set_grad_enabled",))
 """Words of files in which the recording of graphs may be off from some call on."""
 
 
-def only_shown(walk: Frameworks, program: Program) -> Places:
+def only_shown(machine: Machine, program: Program) -> Places:
     """The sums whose graphs are surely recorded, of nets that are trained, and never walked."""
     deposits = [e for e in events_in(program) if isinstance(e, Deposits)]
-    modules = {scope.module for scope in walk.scopes.values()}
+    modules = {scope.module for scope in machine.log.scopes.values()}
     if holds(program, HandsOver) or any(m.says_anywhere(SWITCHES) for m in modules):
         return frozenset()
     walked = frozenset().union(*(d.walks for d in deposits))
     return frozenset(
         place
-        for place, (loss, scope, loop) in walk.recorded.items()
+        for place, (loss, scope, loop) in machine.log.recorded.items()
         if place not in walked
         and _is_of_trained(loss, deposits)
         and not _is_walked_one_by_one(place, program)
-        and _Uses(walk, walk.holders.get(place, set())).are_only_read(loss, scope, loop)
+        and _Uses(machine, machine.log.holders.get(place, set())).are_only_read(loss, scope, loop)
     )
 
 
@@ -92,8 +92,8 @@ def _is_walked_one_by_one(place: Place, program: Program) -> bool:
 class _Uses:
     """What is done with all that holds a sum."""
 
-    def __init__(self, walk: Frameworks, holders: set[Holder]) -> None:
-        self._modules = {scope.module for scope in walk.scopes.values()}
+    def __init__(self, machine: Machine, holders: set[Holder]) -> None:
+        self._modules = {scope.module for scope in machine.log.scopes.values()}
         self._holders = holders
         self._held = {(_tree(scope), name) for scope, name in holders}
         self._callers_asked: set[str] = set()

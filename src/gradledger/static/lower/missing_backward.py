@@ -17,16 +17,18 @@ WALKS = Pattern(r"backward|autograd|\bgrad\b|closure|vjp|jvp|and_grad|functorch"
 
 def optimizers_without_backward(root: Root) -> Keys:
     """Optimizers of nets that compute something, which nobody in sight ever walks back from."""
-    walk, program = root.walk, root.program
-    if walk is None or program is None or not holds(program, Spends) or holds(program, Deposits):
+    machine, program = root.machine, root.program
+    if machine is None or program is None or not holds(program, Spends) or holds(program, Deposits):
         return NO_KEYS
-    if any(map(_may_walk, {scope.module for scope in walk.scopes.values()})):
+    if any(map(_may_walk, {scope.module for scope in machine.log.scopes.values()})):
         return NO_KEYS
-    things = [t for t in walk.store.values() if isinstance(t, Thing) and t.sure and not t.plain]
-    computed = frozenset().union(*(thing.reach for thing in things)) - walk.given_away
+    things = [
+        t for t in machine.flow.store.values() if isinstance(t, Thing) and t.sure and not t.plain
+    ]
+    computed = frozenset().union(*(thing.reach for thing in things)) - machine.log.given_away
     return frozenset(
         name
-        for name, optimizer in walk.optimizers.items()
+        for name, optimizer in machine.log.optimizers.items()
         if optimizer.torchs and not optimizer.outside
         if optimizer.keys and optimizer.keys <= computed
     )

@@ -3,95 +3,98 @@
 from __future__ import annotations
 
 from gradledger.static.domain.values import UNKNOWN, Items, Known, Optimizer, Thing
-from gradledger.static.lower.loop_rounds import Rounds
+from gradledger.static.lower.loop_rounds import once
+from gradledger.static.lower.names import full_name
+from gradledger.static.lower.quiet_values import eval_quietly
+from gradledger.static.lower.scope_names import file_uses
 from gradledger.static.lower.spelling import called_name, decided_by, last_name
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.vocabulary import DOES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gradledger.static.lower.machine import Machine
 
 NUMBERING = frozenset(["enumerate", "items", "zip"])
 """What gives pairs, of a number or a key and something else."""
 
 
-class ManyOptimizers(Rounds):
-    """Loops that take another optimizer in each round: as good as done once, with all of them."""
+def once_for_each(machine: Machine, counter: str, body: list[ast.stmt]) -> None:
+    """A body that is done once for each of the optimizers, which are told apart by this."""
+    with machine.within(each_once=machine.context.each_once | {counter}):
+        once(machine, body)
 
-    def once(self, body: list[ast.stmt]) -> None:
-        """A body that is as good as done once; its own exits end there."""
-        raise NotImplementedError
 
-    def once_for_each(self, counter: str, body: list[ast.stmt]) -> None:
-        """A body that is done once for each of the optimizers, which are told apart by this."""
-        self.each_once.add(counter)
-        self.once(body)
-        self.each_once.discard(counter)
+def indexed_collection(machine: Machine, iterable: ast.expr) -> Known | None:
+    """What `range(len(x))` counts the items of."""
+    match iterable:
+        case ast.Call(
+            func=ast.Name(id="range"), args=[ast.Call(func=ast.Name(id="len"), args=[counted])]
+        ):
+            return machine.eval(counted)
+    return None
 
-    def indexed(self, iterable: ast.expr) -> Known | None:
-        """What `range(len(x))` counts the items of."""
-        match iterable:
-            case ast.Call(
-                func=ast.Name(id="range"), args=[ast.Call(func=ast.Name(id="len"), args=[counted])]
-            ):
-                return self.eval(counted)
-        return None
 
-    def picking(self, node: ast.For | ast.AsyncFor, items: Known) -> str:
-        """The counter of a loop that takes another optimizer of a collection in each round.
+def picking(machine: Machine, node: ast.For | ast.AsyncFor, items: Known) -> str:
+    """The counter of a loop that takes another optimizer of a collection in each round.
 
-        `for i in range(n)` and `optimizers[i]`, `for k in kinds` and `optimizers[str(k)]`.
-        """
-        target = node.target.elts[0] if isinstance(node.target, ast.Tuple) else node.target
-        if not isinstance(target, ast.Name) or not self.scope.module.says(DOES, node):
-            return ""
-        for statement in node.body:
-            for inner in ast.walk(statement):
-                if not isinstance(inner, ast.Subscript) or decided_by(inner.slice) != target.id:
-                    continue
-                if isinstance(items, Items) and isinstance(inner.slice, ast.Name):
-                    continue  # which one it is, is known in each round
-                if self._are_optimizers(inner, node):
-                    return self.full_name(target.id)
+    `for i in range(n)` and `optimizers[i]`, `for k in kinds` and `optimizers[str(k)]`.
+    """
+    target = node.target.elts[0] if isinstance(node.target, ast.Tuple) else node.target
+    if not isinstance(target, ast.Name) or not machine.context.scope.module.says(DOES, node):
         return ""
+    for statement in node.body:
+        for inner in ast.walk(statement):
+            if not isinstance(inner, ast.Subscript) or decided_by(inner.slice) != target.id:
+                continue
+            if isinstance(items, Items) and isinstance(inner.slice, ast.Name):
+                continue  # which one it is, is known in each round
+            if _are_optimizers(machine, inner, node):
+                return full_name(machine, target.id)
+    return ""
 
-    def _are_optimizers(self, picked: ast.Subscript, loop: ast.For | ast.AsyncFor) -> bool:
-        """Is one taken out of a collection of optimizers, made by a comprehension or a loop?"""
-        held = self.eval_quietly(picked.value)
-        if isinstance(held, Items) and len(held.values) == 1:
-            held = held.values[0]
-        if isinstance(held, Optimizer):
-            return True
-        uses, name = self.uses(), last_name(picked.value)
-        if not isinstance(held, Thing) or held.plain or uses.role(name) != "optimizer":
-            return False
-        if isinstance(loop.target, ast.Tuple) and called_name(loop.iter) not in NUMBERING:
-            return False  # of data that says whose it is, there is more than one for each
-        return any(map(uses.steps, [name, *_names_of(picked, loop)]))
 
-    def over_optimizers(self, node: ast.For | ast.AsyncFor, items: Known) -> bool:
-        """A loop over a collection of optimizers that nobody knows: all of them are as one."""
-        if isinstance(items, Items) and items.values:
-            return False
-        target = node.target.elts[-1] if isinstance(node.target, ast.Tuple) else node.target
-        if not isinstance(target, ast.Name):
-            return False
-        uses = self.uses()
-        if uses.role(target.id) not in ("optimizer", "scheduler") or not uses.steps(target.id):
-            return False
-        collection = node.iter
-        while isinstance(collection, ast.Call):
-            inner = collection.func
-            if isinstance(inner, ast.Attribute) and not collection.args:
-                collection = inner.value  # `optimizers.values()`
-            elif collection.args:
-                collection = collection.args[0]  # `enumerate(optimizers)`
-            else:
-                return False
-        value = self.eval_quietly(collection)
-        key = value.key if isinstance(value, Thing) and value.key else ast.unparse(collection)
-        self.assign(node.target, UNKNOWN)
-        known = self.store.get(f"{key}[*]")
-        self.store[self.full_name(target.id)] = known or Thing(f"{key}[*]")
-        self.once_for_each(self.full_name(target.id), node.body)
+def _are_optimizers(machine: Machine, picked: ast.Subscript, loop: ast.For | ast.AsyncFor) -> bool:
+    """Is one taken out of a collection of optimizers, made by a comprehension or a loop?"""
+    held = eval_quietly(machine, picked.value)
+    if isinstance(held, Items) and len(held.values) == 1:
+        held = held.values[0]
+    if isinstance(held, Optimizer):
         return True
+    uses, name = file_uses(machine), last_name(picked.value)
+    if not isinstance(held, Thing) or held.plain or uses.role(name) != "optimizer":
+        return False
+    if isinstance(loop.target, ast.Tuple) and called_name(loop.iter) not in NUMBERING:
+        return False  # of data that says whose it is, there is more than one for each
+    return any(map(uses.steps, [name, *_names_of(picked, loop)]))
+
+
+def over_optimizers(machine: Machine, node: ast.For | ast.AsyncFor, items: Known) -> bool:
+    """A loop over a collection of optimizers that nobody knows: all of them are as one."""
+    if isinstance(items, Items) and items.values:
+        return False
+    target = node.target.elts[-1] if isinstance(node.target, ast.Tuple) else node.target
+    if not isinstance(target, ast.Name):
+        return False
+    uses = file_uses(machine)
+    if uses.role(target.id) not in ("optimizer", "scheduler") or not uses.steps(target.id):
+        return False
+    collection = node.iter
+    while isinstance(collection, ast.Call):
+        inner = collection.func
+        if isinstance(inner, ast.Attribute) and not collection.args:
+            collection = inner.value  # `optimizers.values()`
+        elif collection.args:
+            collection = collection.args[0]  # `enumerate(optimizers)`
+        else:
+            return False
+    value = eval_quietly(machine, collection)
+    key = value.key if isinstance(value, Thing) and value.key else ast.unparse(collection)
+    machine.assign(node.target, UNKNOWN)
+    known = machine.flow.store.get(f"{key}[*]")
+    machine.set(full_name(machine, target.id), known or Thing(f"{key}[*]"))
+    once_for_each(machine, full_name(machine, target.id), node.body)
+    return True
 
 
 def _names_of(picked: ast.Subscript, loop: ast.For | ast.AsyncFor) -> list[str]:

@@ -13,6 +13,9 @@ from gradledger.static import budget
 from gradledger.static.domain.values import ClassDef, External, FunctionDef, Optimizer, Thing
 from gradledger.static.ir.effects import Replaces
 from gradledger.static.ir.keys import NO_KEYS, Keys, within
+from gradledger.static.lower.attributes import bases_outside, lineage
+from gradledger.static.lower.names import in_module
+from gradledger.static.lower.return_values import quietly
 from gradledger.static.lower.spelling import called_name
 from gradledger.static.lower.untrained_modules import MOVES
 from gradledger.static.models.facts import CONTAINERS, has_parameters, last
@@ -23,7 +26,7 @@ from gradledger.static.source.vocabulary import BACKWARDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gradledger.static.lower.unfollowed_calls import PassingOver
+    from gradledger.static.lower.machine import Machine
 
 HANDS_OVER = Pattern(r"param_group|requires_grad", words=("param_group", "requires_grad"))
 """Words of code that gives an optimizer single tensors, or leaves some untrained."""
@@ -32,45 +35,45 @@ SETS_PARTS = Pattern(r"self(?:\.\w+)+[ \t]*=(?!=)[^\r\n]*\(", words=("self.",))
 """Words of methods that give attributes of an object, or of its parts, what they call."""
 
 
-def exchange_parts(walk: PassingOver, method: FunctionDef, owner: Thing, call: ast.AST) -> None:
+def exchange_parts(machine: Machine, method: FunctionDef, owner: Thing, call: ast.AST) -> None:
     """What a method that is not followed puts where an optimizer has the old parameters."""
-    path, via = method.module.path, walk.at(call)
-    for target, keys in _exchanged(walk, method, owner):
-        walk.emit(Replaces(Place(path, target.lineno, target.col_offset, via), keys))
+    path, via = method.module.path, machine.at(call)
+    for target, keys in _exchanged(machine, method, owner):
+        machine.emit(Replaces(Place(path, target.lineno, target.col_offset, via), keys))
 
 
-def exchanged_here(walk: PassingOver, target: ast.expr) -> Keys:
+def exchanged_here(machine: Machine, target: ast.expr) -> Keys:
     """In a method that is followed: what optimizers still hold of what stood there before."""
-    scope, owner = walk.scope, walk.scope.self_value
+    scope, owner = machine.context.scope, machine.context.scope.self_value
     if not isinstance(owner, Thing) or not isinstance(scope.node, Function):
         return NO_KEYS
     method = FunctionDef(scope.node, scope.module, scope.parent or "")
-    found = (keys for place, keys in _exchanged(walk, method, owner) if place is target)
+    found = (keys for place, keys in _exchanged(machine, method, owner) if place is target)
     return next(found, NO_KEYS)
 
 
 def _exchanged(
-    walk: PassingOver, method: FunctionDef, owner: Thing
+    machine: Machine, method: FunctionDef, owner: Thing
 ) -> Iterator[tuple[ast.Attribute, Keys]]:
     """Where a method exchanges what optimizers have, and the keys of what these still hold."""
-    if not walk.optimizers or not owner.key:
+    if not machine.log.optimizers or not owner.key:
         return
     if getattr(method.node, "name", "") in ("__init__", "forward"):
         return
     if not method.module.says(SETS_PARTS, method.node):
         return
-    modules = {method.module, *(scope.module for scope in walk.scopes.values())}
+    modules = {method.module, *(scope.module for scope in machine.log.scopes.values())}
     if any(module.says_anywhere(HANDS_OVER) for module in modules):
         return
-    for target, value in _known_assigned(walk, method.node):
+    for target, value in _known_assigned(machine, method.node):
         path = _below_self(target)
         if not path or _is_put_elsewhere(path[-1], target, modules):
             continue
-        if _is_part_of_owned(walk, owner, path):
-            if had_one(walk, owner, path) and makes_parameters(walk, value, method.module):
+        if _is_part_of_owned(machine, owner, path):
+            if had_one(machine, owner, path) and makes_parameters(machine, value, method.module):
                 yield target, frozenset({".".join([owner.key, *path])})
-        elif len(path) == 1 and _makes_a_net(walk, value, method.module):
-            keys = _trained_by_itself(walk, owner, path[0])
+        elif len(path) == 1 and _makes_a_net(machine, value, method.module):
+            keys = _trained_by_itself(machine, owner, path[0])
             if keys:
                 yield target, keys
 
@@ -89,10 +92,10 @@ def _is_put_elsewhere(name: str, target: ast.Attribute, modules: Iterable[Module
     return False
 
 
-def _known_assigned(walk: PassingOver, function: ast.AST) -> list[tuple[ast.Attribute, ast.expr]]:
-    known = walk.known.assigned.get(id(function))
+def _known_assigned(machine: Machine, function: ast.AST) -> list[tuple[ast.Attribute, ast.expr]]:
+    known = machine.known.assigned.get(id(function))
     if known is None:
-        known = walk.known.assigned[id(function)] = list(_assigned(function))
+        known = machine.known.assigned[id(function)] = list(_assigned(function))
     return known
 
 
@@ -128,49 +131,49 @@ def _below_self(target: ast.expr) -> list[str]:
     return []
 
 
-def _is_part_of_owned(walk: PassingOver, owner: Thing, path: list[str]) -> bool:
+def _is_part_of_owned(machine: Machine, owner: Thing, path: list[str]) -> bool:
     """Does an optimizer that is still at work have all of a net with this part?"""
     full = ".".join([owner.key, *path])
     return any(
         within(full, key) and full != key
-        for optimizer in walk.optimizers.values()
-        if _is_at_hand(walk, optimizer)
+        for optimizer in machine.log.optimizers.values()
+        if _is_at_hand(machine, optimizer)
         for key in optimizer.keys or ()
     )
 
 
-def _is_at_hand(walk: PassingOver, optimizer: Optimizer) -> bool:
+def _is_at_hand(machine: Machine, optimizer: Optimizer) -> bool:
     """Was it made here, by one who has called this, or for an object that keeps it?"""
-    made_in, via = optimizer.made_at.via, walk.scope.via
+    made_in, via = optimizer.made_at.via, machine.context.scope.via
     while via is not None and via != made_in:
         via = via.via
     return made_in == via or "." in optimizer.name
 
 
-def had_one(walk: PassingOver, owner: Thing, path: list[str]) -> bool:
+def had_one(machine: Machine, owner: Thing, path: list[str]) -> bool:
     """Does `__init__` make the layer, or the layer of which this is the weight?"""
     if len(path) > 2 or (len(path) == 2 and path[1] not in ("weight", "bias")):
         return False
-    for cls in () if owner.cls is None else walk.lineage(owner.cls):
+    for cls in () if owner.cls is None else lineage(machine, owner.cls):
         init = cls.module.methods(cls.node).get("__init__")
-        for target, value in () if init is None else _known_assigned(walk, init):
-            if _below_self(target) == path[:1] and makes_parameters(walk, value, cls.module):
+        for target, value in () if init is None else _known_assigned(machine, init):
+            if _below_self(target) == path[:1] and makes_parameters(machine, value, cls.module):
                 return True
     return False
 
 
-def _trained_by_itself(walk: PassingOver, owner: Thing, name: str) -> Keys:
+def _trained_by_itself(machine: Machine, owner: Thing, name: str) -> Keys:
     """The keys of a net that an object calls, and trains by an optimizer of its own."""
-    held = walk.store.get(f"{owner.key}.{name}")
+    held = machine.flow.store.get(f"{owner.key}.{name}")
     if not isinstance(held, Thing) or not held.key or owner.cls is None:
         return NO_KEYS
-    classes = walk.lineage(owner.cls)
+    classes = lineage(machine, owner.cls)
     texts = [cls.module.text(cls.node) for cls in classes]
     if not any(f"self.{name}(" in text for text in texts):
         return NO_KEYS
     if not any(cls.module.says(BACKWARDS, cls.node) for cls in classes):
         return NO_KEYS
-    own = (v for n, v in walk.store.items() if n.startswith(f"{owner.key}."))
+    own = (v for n, v in machine.flow.store.items() if n.startswith(f"{owner.key}."))
     for optimizer in own:
         if isinstance(optimizer, Optimizer) and held.key in (optimizer.keys or ()):
             # Made elsewhere, it may be made anew wherever the net is.
@@ -187,20 +190,20 @@ def _is_made_with(cls: ClassDef, optimizer: Optimizer) -> bool:
     return init.lineno <= made.line <= (init.end_lineno or init.lineno)
 
 
-def _makes_a_net(walk: PassingOver, value: ast.expr, module: Module) -> bool:
+def _makes_a_net(machine: Machine, value: ast.expr, module: Module) -> bool:
     """A new one, or the copy of one?"""
     value = _unmoved(value)
     if isinstance(value, ast.Call) and called_name(value) == "deepcopy":
         return True
-    return makes_parameters(walk, value, module)
+    return makes_parameters(machine, value, module)
 
 
-def makes_parameters(walk: PassingOver, value: ast.expr, module: Module, depth: int = 0) -> bool:
+def makes_parameters(machine: Machine, value: ast.expr, module: Module, depth: int = 0) -> bool:
     """Does it surely make a module or a tensor that is trained, out of nothing that was there?"""
     value = _unmoved(value)
     if not isinstance(value, ast.Call) or depth > budget.DEEPEST_CONSTRUCTION:
         return False
-    made_by = walk.quietly(lambda: walk.in_module(module, value.func))
+    made_by = quietly(machine, lambda: in_module(machine, module, value.func))
     match made_by:
         case External(dotted) if last(dotted) == "Parameter":
             return len(value.args) == 1 and not value.keywords
@@ -208,35 +211,35 @@ def makes_parameters(walk: PassingOver, value: ast.expr, module: Module, depth: 
             # What is given to it by name may have been there before.
             calls = [isinstance(_unmoved(part), ast.Call) for part in value.args]
             return all(calls) and any(
-                makes_parameters(walk, part, module, depth + 1) for part in value.args
+                makes_parameters(machine, part, module, depth + 1) for part in value.args
             )
         case External(dotted):
             plain = not any("affine" in (given.arg or "affine") for given in value.keywords)
             return plain and has_parameters(dotted)
         case FunctionDef():
-            return _gives_parameters(walk, made_by, depth)
+            return _gives_parameters(machine, made_by, depth)
         case ClassDef():
-            return _has_parameters(walk, made_by, depth)
+            return _has_parameters(machine, made_by, depth)
     return False
 
 
-def _gives_parameters(walk: PassingOver, function: FunctionDef, depth: int) -> bool:
+def _gives_parameters(machine: Machine, function: FunctionDef, depth: int) -> bool:
     """Is all that it returns new?"""
     returned = [n.value for n in ast.walk(function.node) if isinstance(n, ast.Return)]
     return bool(returned) and all(
-        value is not None and makes_parameters(walk, value, function.module, depth + 1)
+        value is not None and makes_parameters(machine, value, function.module, depth + 1)
         for value in returned
     )
 
 
-def _has_parameters(walk: PassingOver, cls: ClassDef, depth: int) -> bool:
+def _has_parameters(machine: Machine, cls: ClassDef, depth: int) -> bool:
     """Does its own `__init__` make a layer that has some?"""
     init = cls.module.methods(cls.node).get("__init__")
-    if init is None or "torch.nn.Module" not in walk.bases_outside(cls):
+    if init is None or "torch.nn.Module" not in bases_outside(machine, cls):
         return False
     return any(
-        makes_parameters(walk, value, cls.module, depth + 1)
-        for _, value in _known_assigned(walk, init)
+        makes_parameters(machine, value, cls.module, depth + 1)
+        for _, value in _known_assigned(machine, init)
     )
 
 

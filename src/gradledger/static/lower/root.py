@@ -7,9 +7,12 @@ from gradledger.ledger.values import Value
 from gradledger.static.domain.values import Optimizer
 from gradledger.static.ir.notes import Note
 from gradledger.static.ir.program import Program
-from gradledger.static.lower.frameworks import Frameworks
 from gradledger.static.project.module import Module
 from gradledger.static.source import syntax as ast
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gradledger.static.lower.machine import Machine
 
 THE_SCRIPT = "the script"
 
@@ -35,7 +38,7 @@ class Root(Value):
     of_class: str = ""
     """The class whose method it is."""
     node: ast.AST | None = None
-    walk: Frameworks | None = None
+    machine: Machine | None = None
     """All that was known at its end; None for a script that is not worth a walk."""
     turns: tuple[Root, ...] = ()
     """The roots that it is made of, where somebody out of sight calls them again and again."""
@@ -43,20 +46,20 @@ class Root(Value):
     @property
     def module(self) -> Module | None:
         """The file that it stands in."""
-        return None if self.walk is None else self.walk.scope.module
+        return None if self.machine is None else self.machine.context.scope.module
 
 
-def root_of(walk: Frameworks, what: str, node: ast.AST, program: Program | None, why: str) -> Root:
+def root_of(machine: Machine, what: str, node: ast.AST, program: Program | None, why: str) -> Root:
     """What a walk knows at its end of the code that it began with."""
     return Root(
         what,
-        walk.at(node),
+        machine.at(node),
         program,
-        walk.optimizers,
-        walk.condition_names,
-        tuple(walk.unknown),
+        machine.log.optimizers,
+        machine.log.condition_names,
+        tuple(machine.log.unknown),
         why,
-        frozenset(walk.notes),
+        frozenset(machine.log.notes),
         node=node,
-        walk=walk,
+        machine=machine,
     )

@@ -8,7 +8,10 @@ from collections.abc import Iterator
 from gradledger.ledger.values import replace
 from gradledger.static.domain.values import ClassDef, FunctionDef, Thing
 from gradledger.static.ir.program import NOTHING
+from gradledger.static.lower.attributes import lineage
+from gradledger.static.lower.call_graph import called_in, keeps_cycle, may_deposit, spends
 from gradledger.static.lower.lowering import Following
+from gradledger.static.lower.names import module_scope
 from gradledger.static.lower.root import THE_SCRIPT, Root
 from gradledger.static.project.module import Function
 from gradledger.static.source import syntax as ast
@@ -57,13 +60,13 @@ class Roots:
         says = self._module.says
         if any(says(MAKES, statement) or says(DEPOSITS, statement) for statement in inside):
             return True
-        return any(map(self._is_worth_it, self._top.called_in(self._module, inside)))
+        return any(map(self._is_worth_it, called_in(self._top, self._module, inside)))
 
     def _is_worth_it(self, function: FunctionDef) -> bool:
         """Does it deposit and spend, or is it told by its words that it might?"""
         if _makes_and_clears(function) or _may_forget(function):
             return True
-        return self._top.keeps_cycle(function) and self._top.may_deposit(function)
+        return keeps_cycle(self._top, function) and may_deposit(self._top, function)
 
     def _functions(self) -> Iterator[Root]:
         functions = [
@@ -81,13 +84,13 @@ class Roots:
                 yield self._following.function(node)
 
     def _methods(self, cls: ClassDef) -> Iterator[Root]:
-        walk = self._top
+        machine = self._top
         found: dict[str, FunctionDef] = {}
-        for owner in reversed(walk.lineage(cls)):
+        for owner in reversed(lineage(machine, cls)):
             for statement in owner.node.body:
                 if isinstance(statement, Function):
                     found[statement.name] = FunctionDef(
-                        statement, owner.module, walk.module_scope(owner.module), None, owner
+                        statement, owner.module, module_scope(machine, owner.module), None, owner
                     )
         hooks = {"training_step", "compute_loss"} & found.keys()
         if not hooks and not any(self._may_train(f, cls) for f in found.values()):
@@ -105,15 +108,15 @@ class Roots:
                 continue  # the file of the base is the place to say it
             if not inherited and id(method.node) in self._following.done:
                 continue
-            if name in hooks or walk.keeps_cycle(replace(method, bound=Thing("self", cls=cls))):
+            if name in hooks or keeps_cycle(machine, replace(method, bound=Thing("self", cls=cls))):
                 yield self._following.method(cls, method, name)
 
     def _may_train(self, method: FunctionDef, cls: ClassDef) -> bool:
         """Does it say something of gradients, or call what does, in other files too?"""
         if method.module.says(DOES, method.node):
             return True
-        return bool(self._module.made) and self._top.spends(
-            replace(method, bound=Thing("self", cls=cls))
+        return bool(self._module.made) and spends(
+            self._top, replace(method, bound=Thing("self", cls=cls))
         )
 
 

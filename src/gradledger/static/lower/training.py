@@ -6,11 +6,15 @@ from collections.abc import Collection, Iterator
 from functools import partial
 
 from gradledger.static.domain.values import ClassDef
-from gradledger.static.lower.call_graph import Callees
+from gradledger.static.lower.call_graph import called_in, classes_made, makes_deposits, spends
 from gradledger.static.project.module import Module
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern, says
 from gradledger.static.source.vocabulary import BACKWARDS, STEPS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gradledger.static.lower.machine import Machine
 
 _IMPORTS = Pattern(r"(?:^|[\r\n])[ \t]*(?:import|from)[ \t]+(?=(\w+))|\bimport[ \t]+(\*)")
 
@@ -56,7 +60,7 @@ def may_be_torch(text: str) -> bool:
     return says(text, BACKWARDS) and says(text, STEPS) and OTHERS.isdisjoint(_imported(text))
 
 
-def goes_round(module: Module, top: Callees) -> bool:
+def goes_round(module: Module, machine: Machine) -> bool:
     """Does a loop of the file call what deposits or spends, in whatever file?
 
     What is called once is followed where it stands.
@@ -65,11 +69,11 @@ def goes_round(module: Module, top: Callees) -> bool:
     if not loops:
         return False
     own = (d for d in module.definitions.values() if isinstance(d, ast.ClassDef))
-    classes = [*(ClassDef(d, module) for d in own), *top.classes_made(module)]
+    classes = [*(ClassDef(d, module) for d in own), *classes_made(machine, module)]
     return any(
-        top.spends(function) or top.makes_deposits(function)
+        spends(machine, function) or makes_deposits(machine, function)
         for loop in loops
-        for function in top.called_in(module, [loop], classes)
+        for function in called_in(machine, module, [loop], classes)
     )
 
 

@@ -5,81 +5,82 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradledger.ledger.events import Fault
-from gradledger.static.domain.join import joined
+from gradledger.static.domain.flow import join
 from gradledger.static.ir.blocks import acts, branch, does, holds
 from gradledger.static.ir.effects import Deposits
 from gradledger.static.ir.program import Try
-from gradledger.static.lower.branches import CLEARS
+from gradledger.static.lower.branch_tests import CLEARS
+from gradledger.static.lower.branches import excuse_drops
 from gradledger.static.lower.spelling import last_name
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.vocabulary import STEPS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gradledger.static.lower.statements import Statements
+    from gradledger.static.lower.machine import Machine
 
 
-def tried(walk: Statements, node: ast.Try) -> None:
+def run_try(machine: Machine, node: ast.Try) -> None:
     """Walks through what may break off anywhere, and through what is done then."""
     if not node.handlers:
-        walk.run(node.body)
-        walk.run(node.orelse)
-        walk.run(node.finalbody)
+        machine.run(node.body)
+        machine.run(node.orelse)
+        machine.run(node.finalbody)
         return
-    before = dict(walk.store)
+    before = machine.fork()
 
     def attempt() -> None:
-        walk.run(node.body)
-        walk.run(node.orelse)
+        machine.run(node.body)
+        machine.run(node.orelse)
 
     def recover() -> None:
-        walk.store = joined(walk.store, before)
-        if any(_gives_up(walk, handler) for handler in node.handlers):
-            walk.excuse(node)
-        _handlers(walk, node.handlers)
+        machine.flow = join(machine.fork(), before)
+        if any(_gives_up(machine, handler) for handler in node.handlers):
+            excuse_drops(machine, node)
+        _handlers(machine, node.handlers)
 
-    body = walk.block(attempt)
-    after = walk.store
-    handler = walk.block(recover)
-    walk.store = joined(after, walk.store)
-    torn = holds(body, Deposits) and not _answers(walk, node)
-    fault = Fault(walk.at(node.handlers[0])) if torn else None
+    body = machine.block(attempt)
+    after = machine.fork()
+    handler = machine.block(recover)
+    machine.flow = join(after, machine.fork())  # who leaves here may go on with the next round
+    torn = holds(body, Deposits) and not _answers(machine, node)
+    fault = Fault(machine.at(node.handlers[0])) if torn else None
     if acts(body) or acts(handler) or does(body) or does(handler):
-        walk.out.append(Try(body, handler, fault))
-    walk.run(node.finalbody)
+        machine.out.append(Try(body, handler, fault))
+    machine.run(node.finalbody)
 
 
-def _gives_up(walk: Statements, handler: ast.ExceptHandler) -> bool:
+def _gives_up(machine: Machine, handler: ast.ExceptHandler) -> bool:
     """Does it clear, or go on with the next batch? What is left of the window then is no slip."""
-    if CLEARS.search(walk.scope.module.text(handler)):
+    if CLEARS.search(machine.context.scope.module.text(handler)):
         return True
-    return bool(walk.loops) and isinstance(handler.body[-1], ast.Continue)
+    return bool(machine.context.loops) and isinstance(handler.body[-1], ast.Continue)
 
 
-def _answers(walk: Statements, node: ast.Try) -> bool:
+def _answers(machine: Machine, node: ast.Try) -> bool:
     """Does somebody learn that it was broken off, or is it done again from the start?"""
     if all(map(_meets_the_end, node.handlers)):
         return True
-    if any(_says_how_it_went(walk, h) for h in node.handlers) or _sets_a_flag(node.body[-1]):
+    if any(_says_how_it_went(machine, h) for h in node.handlers) or _sets_a_flag(node.body[-1]):
         return True
-    around = walk.scope.node or walk.scope.module.tree
+    around = machine.context.scope.node or machine.context.scope.module.tree
     if _counts_what_went_well(node.body[-1], around):
         return True
-    if any(CLEARS.search(walk.scope.module.text(s)) for s in node.finalbody):
+    if any(CLEARS.search(machine.context.scope.module.text(s)) for s in node.finalbody):
         return True
     again = [
         loop
         for loop in ast.walk(around)
         if isinstance(loop, ast.While) and any(inner is node for inner in ast.walk(loop))
     ]
-    if not again or not CLEARS.search(walk.scope.module.text(again[-1])):
+    if not again or not CLEARS.search(machine.context.scope.module.text(again[-1])):
         return False
     if _goes_on_by_itself(again[-1]):
         return False
-    return not _goes_on_to_a_step(walk, node, again[-1])
+    return not _goes_on_to_a_step(machine, node, again[-1])
 
 
-def _says_how_it_went(walk: Statements, handler: ast.ExceptHandler) -> bool:
+def _says_how_it_went(machine: Machine, handler: ast.ExceptHandler) -> bool:
     """`except …: failed = True`, or `return False` to somebody who asks for it."""
     inside = list(ast.walk(handler))
     if any(map(_sets_a_flag, inside)):
@@ -87,25 +88,27 @@ def _says_how_it_went(walk: Statements, handler: ast.ExceptHandler) -> bool:
     returned = [s for s in inside if isinstance(s, ast.Return)]
     if not all(isinstance(s.value, ast.Constant | None) for s in returned):
         return True
-    return bool(returned) and not _nobody_asks(walk)
+    return bool(returned) and not _nobody_asks(machine)
 
 
-def _nobody_asks(walk: Statements) -> bool:
+def _nobody_asks(machine: Machine) -> bool:
     """Does who has called this function drop what it gives, or only count it?"""
-    via = walk.scope.via
+    via = machine.context.scope.via
     if via is None:
         return False
-    caller = next((s.module for s in walk.scopes.values() if s.module.path == via.path), None)
+    caller = next(
+        (s.module for s in machine.log.scopes.values() if s.module.path == via.path), None
+    )
     return caller is not None and is_dropped(caller.tree, via.line, via.column)
 
 
-def _goes_on_to_a_step(walk: Statements, node: ast.Try, loop: ast.While) -> bool:
+def _goes_on_to_a_step(machine: Machine, node: ast.Try, loop: ast.While) -> bool:
     """Does a step follow in the same round, ahead of any clear and any way out?"""
     for body in (getattr(inner, "body", None) for inner in ast.walk(loop)):
         if not isinstance(body, list) or node not in body:
             continue
         for statement in body[body.index(node) + 1 :]:
-            text = walk.scope.module.text(statement)
+            text = machine.context.scope.module.text(statement)
             if isinstance(statement, ast.Expr) and STEPS.search(text):
                 return True
             if CLEARS.search(text) or not isinstance(statement, ast.Expr | ast.Assign):
@@ -113,14 +116,14 @@ def _goes_on_to_a_step(walk: Statements, node: ast.Try, loop: ast.While) -> bool
     return False
 
 
-def _handlers(walk: Statements, handlers: list[ast.ExceptHandler]) -> None:
+def _handlers(machine: Machine, handlers: list[ast.ExceptHandler]) -> None:
     if len(handlers) == 1:
-        walk.run(handlers[0].body)
+        machine.run(handlers[0].body)
         return
-    then, orelse = walk.both(
-        lambda: walk.run(handlers[0].body), lambda: _handlers(walk, handlers[1:])
+    then, orelse, _ = machine.both(
+        lambda: machine.run(handlers[0].body), lambda: _handlers(machine, handlers[1:])
     )
-    walk.out.append(branch(then, orelse, None))
+    machine.out.append(branch(then, orelse, None))
 
 
 def _meets_the_end(handler: ast.ExceptHandler) -> bool:

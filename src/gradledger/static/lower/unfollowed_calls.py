@@ -18,12 +18,27 @@ from gradledger.static.domain.values import (
 from gradledger.static.ir.effects import Renews
 from gradledger.static.ir.keys import NO_KEYS, Keys, within
 from gradledger.static.ir.notes import AttributesReplaced, FrozenHandedOut
-from gradledger.static.lower.arguments import Arguments, Taking
-from gradledger.static.lower.call_graph import cuts, has_no_graph
+from gradledger.static.lower.arguments import Arguments
+from gradledger.static.lower.arithmetic import computed
+from gradledger.static.lower.attributes import is_model
+from gradledger.static.lower.call_graph import gives_several, is_generator, reaches
+from gradledger.static.lower.function_text import cuts, has_no_graph
+from gradledger.static.lower.noting import note
+from gradledger.static.lower.return_values import (
+    depends_on_what_is_called,
+    is_worth_a_look,
+    looked_into,
+    weighed,
+    weighs,
+)
 from gradledger.static.project.module import ATTRIBUTES
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
 from gradledger.static.source.vocabulary import HOOKS, TRAINS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gradledger.static.lower.machine import Machine
 
 ATTACHES = Pattern(
     r"setattr\(|add_module\(|register_(?:parameter|module)\(|Parameter\("
@@ -33,93 +48,88 @@ ATTACHES = Pattern(
 """Words of functions that hang new modules or parameters into what they are given."""
 
 
-class PassingOver(Taking):
-    """Calls of functions that are not worth following."""
+def attaches(machine: Machine, function: FunctionDef) -> bool:
+    """Does it give new parts to an object, by itself or by what it calls?"""
+    return reaches(
+        machine, function, machine.known.attaching, lambda f: f.module.says(ATTACHES, f.node)
+    )
 
-    def _attaches(self, function: FunctionDef) -> bool:
-        """Does it give new parts to an object, by itself or by what it calls?"""
-        return self._reaches(
-            function, self.known.attaching, lambda f: f.module.says(ATTACHES, f.node)
-        )
 
-    def may_thaw(self, values: Iterable[Known], node: ast.AST) -> None:
-        """Who gets a frozen net may hang new parameters into it, or set its own free."""
-        given = NO_KEYS.union(*map(_keys_given, values)) if self.frozen else NO_KEYS
-        thawed = {k for k in self.frozen if any(within(key, k) or within(k, key) for key in given)}
-        if thawed:
-            self.note(FrozenHandedOut, self.at(node), given | thawed)
+def may_thaw(machine: Machine, values: Iterable[Known], node: ast.AST) -> None:
+    """Who gets a frozen net may hang new parameters into it, or set its own free."""
+    frozen = machine.flow.frozen
+    given = NO_KEYS.union(*map(_keys_given, values)) if frozen else NO_KEYS
+    thawed = {k for k in frozen if any(within(key, k) or within(k, key) for key in given)}
+    if thawed:
+        note(machine, FrozenHandedOut, machine.at(node), given | thawed)
 
-    def _unfollowed(self, function: FunctionDef, arguments: Arguments, node: ast.AST) -> Known:
-        """The result of a function that does nothing to gradients."""
-        if id(function.node) in self.stack:
-            return UNKNOWN
-        if has_no_graph(function.node):
-            return PLAIN
-        bound = (function.bound,) if function.bound is not None else ()
-        if isinstance(function.bound, Thing) and function.bound.key:
-            self._renew_attributes(function, function.bound.key, node)
-            if function.module.says(ATTRIBUTES, function.node):
-                self.may_thaw(bound, node)
-            if self.optimizers:
-                from gradledger.static.lower.replaced_parameters import exchange_parts
 
-                exchange_parts(self, function, function.bound, node)
-        self.listening = self.listening or function.module.says(HOOKS, function.node)
-        if self.evaluating and function.module.says(TRAINS, function.node):
-            self.evaluating = NO_KEYS
-        values = (*bound, *arguments.values())
-        made = self.computed(*values, sure=False)
-        if made.plain:
-            made = self.computed(*self._nets_called(function), sure=False)
-        if made.plain and self.is_generator(function):
-            from gradledger.static.lower.generators import number_given
+def unfollowed_result(
+    machine: Machine, function: FunctionDef, arguments: Arguments, node: ast.AST
+) -> Known:
+    """The result of a function that does nothing to gradients."""
+    if id(function.node) in machine.context.stack:
+        return UNKNOWN
+    if has_no_graph(function.node):
+        return PLAIN
+    bound = (function.bound,) if function.bound is not None else ()
+    if isinstance(function.bound, Thing) and function.bound.key:
+        _renew_attributes(machine, function, function.bound.key, node)
+        if function.module.says(ATTRIBUTES, function.node):
+            may_thaw(machine, bound, node)
+        if machine.log.optimizers:
+            from gradledger.static.lower.replaced_parameters import exchange_parts
 
-            number = number_given(self, function, arguments)
-            return Thing(plain=True, shape=(number,)) if number else made
-        if made.reach:
-            surely = made.reach
-            if cuts(function):
-                surely = NO_KEYS
-            elif self.gives_several(function):
-                # Which of them is made of which argument, nobody knows: data is an argument, too.
-                given = (reach_of(v) for v in values if isinstance(v, Thing) or reach_of(v))
-                surely = made.reach.intersection(*given)
-            made = replace(made, reach=surely, maybe=made.maybe | (made.reach - surely))
+            exchange_parts(machine, function, function.bound, node)
+    if not machine.flow.listening and function.module.says(HOOKS, function.node):
+        machine.flow = replace(machine.flow, listening=True)
+    if machine.flow.evaluating and function.module.says(TRAINS, function.node):
+        machine.flow = replace(machine.flow, evaluating=NO_KEYS)
+    values = (*bound, *arguments.values())
+    made = computed(machine, *values, sure=False)
+    if made.plain:
+        made = computed(machine, *_nets_called(machine, function), sure=False)
+    if made.plain and is_generator(machine, function):
+        from gradledger.static.lower.generators import number_given
 
-        def follow() -> Known:
-            return self._followed(function, arguments, node, root=False)
+        number = number_given(machine, function, arguments)
+        return Thing(plain=True, shape=(number,)) if number else made
+    if made.reach:
+        surely = made.reach
+        if cuts(function):
+            surely = NO_KEYS
+        elif gives_several(machine, function):
+            # Which of them is made of which argument, nobody knows: data is an argument, too.
+            given = (reach_of(v) for v in values if isinstance(v, Thing) or reach_of(v))
+            surely = made.reach.intersection(*given)
+        made = replace(made, reach=surely, maybe=made.maybe | (made.reach - surely))
 
-        if self.is_worth_a_look(function) and self.depends_on_what_is_called(made):
-            return self.looked_into(function, made, follow)
-        if not made.plain and self.weighs(function):
-            return self.weighed(function, made, follow)
-        return made
+    def follow() -> Known:
+        return machine.follow(function, arguments, node)
 
-    def _nets_called(self, function: FunctionDef) -> list[Thing]:
-        """The nets that a function calls without having been given them: those around it."""
-        around = (
-            self.store.get(function.scope + n) for n in function.module.calls(function.node)[0]
-        )
-        return [v for v in around if isinstance(v, Thing) and v.key and self.is_model(v.key)]
+    if is_worth_a_look(machine, function) and depends_on_what_is_called(machine, made):
+        return looked_into(machine, function, made, follow)
+    if not made.plain and weighs(machine, function):
+        return weighed(machine, function, made, follow)
+    return made
 
-    def _renew_attributes(self, function: FunctionDef, owner: str, node: ast.AST) -> None:
-        """A method that is not followed may give its object other models, or graphs."""
-        for name in set(ATTRIBUTES.findall(function.module.text(function.node))):
-            if getattr(function.node, "name", "") != "__init__":
-                self.note(AttributesReplaced, self.at(node))
-            held = self.store.get(f"{owner}.{name}", Thing(f"{owner}.{name}"))
-            if isinstance(held, Thing) and held.key and not held.plain:
-                self.emit(Renews(self.at(node), frozenset({held.key})))
 
-    def _followed(
-        self, function: FunctionDef, arguments: Arguments, node: ast.AST, *, root: bool
-    ) -> Known:
-        """Walks through the function, as a block of its own."""
-        raise NotImplementedError
+def _nets_called(machine: Machine, function: FunctionDef) -> list[Thing]:
+    """The nets that a function calls without having been given them: those around it."""
+    around = (
+        machine.flow.store.get(function.scope + n) for n in function.module.calls(function.node)[0]
+    )
+    return [v for v in around if isinstance(v, Thing) and v.key and is_model(machine, v.key)]
 
-    def is_model(self, key: str) -> bool:
-        """Is what this key names surely a model?"""
-        raise NotImplementedError
+
+def _renew_attributes(machine: Machine, function: FunctionDef, owner: str, node: ast.AST) -> None:
+    """A method that is not followed may give its object other models, or graphs."""
+    for name in set(ATTRIBUTES.findall(function.module.text(function.node))):
+        if getattr(function.node, "name", "") != "__init__":
+            note(machine, AttributesReplaced, machine.at(node))
+        held = machine.flow.store.get(f"{owner}.{name}", Thing(f"{owner}.{name}"))
+        if isinstance(held, Thing) and held.key and not held.plain:
+            machine.emit(Renews(machine.at(node), frozenset({held.key})))
 
 
 def _keys_given(value: Known) -> Keys:

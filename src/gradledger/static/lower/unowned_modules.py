@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradledger.static.domain.values import ClassDef, Thing
+from gradledger.static.lower.attributes import bases_outside, lineage
 from gradledger.static.lower.spelling import called_name
 from gradledger.static.lower.untrained_attributes import (
     LOOKS,
@@ -22,34 +23,34 @@ from gradledger.static.source import syntax as ast
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gradledger.static.lower.frameworks import Frameworks
+    from gradledger.static.lower.machine import Machine
 
 _Definition = ast.FunctionDef | ast.ClassDef
 
 
-def never_owned(walk: Frameworks) -> Iterator[str]:
+def never_owned(machine: Machine) -> Iterator[str]:
     """The keys of modules that are surely called, and whose parameters nobody asks for."""
     nets = {
         thing.key: thing.cls
-        for thing in walk.store.values()
+        for thing in machine.flow.store.values()
         if isinstance(thing, Thing) and thing.cls is not None and thing.key and not thing.plain
-        if thing.key not in walk.in_doubt and _has_weights(walk, thing.cls)
+        if thing.key not in machine.log.in_doubt and _has_weights(machine, thing.cls)
     }
     if not nets:
         return
-    modules = {scope.module for scope in walk.scopes.values()}
+    modules = {scope.module for scope in machine.log.scopes.values()}
     if any(module.says_anywhere(OTHER_WAYS) for module in modules):
         return
     code = _Code([module.tree for module in modules])
     for key, cls in nets.items():
-        names = _names(walk, key)
+        names = _names(machine, key)
         if names and code.only_calls(cls.node.name, names):
             yield key
 
 
-def _has_weights(walk: Frameworks, cls: ClassDef) -> bool:
+def _has_weights(machine: Machine, cls: ClassDef) -> bool:
     """Has it surely parameters of its own, that its forward computes with?"""
-    if walk.bases_outside(cls) != ["torch.nn.Module"] or len(walk.lineage(cls)) != 1:
+    if bases_outside(machine, cls) != ["torch.nn.Module"] or len(lineage(machine, cls)) != 1:
         return False
     return calls_a_layer(cls) or _computes_with_a_parameter(cls)
 
@@ -70,15 +71,15 @@ def _computes_with_a_parameter(cls: ClassDef) -> bool:
     return not weights.isdisjoint(used)
 
 
-def _names(walk: Frameworks, key: str) -> frozenset[str]:
+def _names(machine: Machine, key: str) -> frozenset[str]:
     """What the code calls it; none where a module may hold it."""
     names: set[str] = set()
-    for full, thing in walk.store.items():
+    for full, thing in machine.flow.store.items():
         if not isinstance(thing, Thing) or thing.key != key:
             continue
         owner, dot, name = full.rpartition(".")
         if dot:
-            holder = walk.store.get(owner)
+            holder = machine.flow.store.get(owner)
             if not isinstance(holder, Thing) or holder.cls is None or holder.cls.node.bases:
                 return frozenset()
         names.add(name.rpartition(":")[2])

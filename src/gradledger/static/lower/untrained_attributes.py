@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradledger.static.domain.values import ClassDef, Thing
+from gradledger.static.lower.attributes import bases_outside, lineage
 from gradledger.static.lower.spelling import called_name
 from gradledger.static.lower.untrained_modules import MOVES, followers, makes_a_net
 from gradledger.static.models.facts import has_parameters
@@ -17,7 +18,7 @@ from gradledger.static.source.patterns import Pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gradledger.static.lower.frameworks import Frameworks
+    from gradledger.static.lower.machine import Machine
     from gradledger.static.project.module import Module
 
 OTHER_WAYS = Pattern(r"requires_grad|[gs]etattr|__dict__|\bvars\(|\.apply\(|\.modules\(|freeze")
@@ -33,19 +34,19 @@ LOOKS = frozenset({*MOVES, "eval", "state_dict", "load_state_dict"})
 """Methods of a net that neither train nor freeze it."""
 
 
-def held_untrained(walk: Frameworks) -> Iterator[str]:
+def held_untrained(machine: Machine) -> Iterator[str]:
     """The keys of nets in attributes of objects, with which nothing is done that trains them."""
-    modules = {scope.module for scope in walk.scopes.values()}
+    modules = {scope.module for scope in machine.log.scopes.values()}
     if any(module.says_anywhere(OTHER_WAYS) for module in modules):
         return
-    for name, net in walk.store.items():
+    for name, net in machine.flow.store.items():
         owner, dot, attribute = name.rpartition(".")
-        holder = walk.store.get(owner) if dot else None
+        holder = machine.flow.store.get(owner) if dot else None
         if not isinstance(net, Thing) or not isinstance(holder, Thing) or holder.cls is None:
             continue
         # What is held by something that comes from out of sight, others may have hold of.
         made_here = "#" in owner and holder.key == owner and not holder.cls.node.bases
-        if not made_here or net.plain or not net.key or not _is_net(walk, net):
+        if not made_here or net.plain or not net.key or not _is_net(machine, net):
             continue
         others = (module for module in modules if module is not holder.cls.module)
         if any(f".{attribute}" in module.source for module in others):
@@ -54,21 +55,23 @@ def held_untrained(walk: Frameworks) -> Iterator[str]:
             yield net.key
 
 
-def _is_net(walk: Frameworks, net: Thing) -> bool:
+def _is_net(machine: Machine, net: Thing) -> bool:
     """Has it surely parameters, all of which get gradients when it is called?"""
-    if is_like_an_owned(walk, net):
+    if is_like_an_owned(machine, net):
         return True
     if net.cls is None:
         return has_parameters(net.built)
-    is_module = walk.bases_outside(net.cls) == ["torch.nn.Module"]
-    return is_module and len(walk.lineage(net.cls)) == 1 and calls_a_layer(net.cls)
+    is_module = bases_outside(machine, net.cls) == ["torch.nn.Module"]
+    return is_module and len(lineage(machine, net.cls)) == 1 and calls_a_layer(net.cls)
 
 
-def is_like_an_owned(walk: Frameworks, net: Thing) -> bool:
+def is_like_an_owned(machine: Machine, net: Thing) -> bool:
     """Is it of the same class as a net whose parameters an optimizer has, and is trained?"""
     if net.cls is not None and may_cut_graphs(net.cls):
         return False
-    owned = (walk.store.get(key) for o in walk.optimizers.values() for key in o.keys or ())
+    owned = (
+        machine.flow.store.get(key) for o in machine.log.optimizers.values() for key in o.keys or ()
+    )
     return any(
         isinstance(other, Thing)
         and other.key != net.key

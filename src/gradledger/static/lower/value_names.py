@@ -15,105 +15,116 @@ from gradledger.static.domain.values import (
 )
 from gradledger.static.ir.effects import Excuses, Renews, TakesOver
 from gradledger.static.ir.keys import NO_KEYS, within
-from gradledger.static.lower.state import State
+from gradledger.static.lower.scope_names import forget, note_holder
 from gradledger.static.models.facts import has_parameters
 from gradledger.static.source import syntax as ast
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gradledger.static.lower.machine import Machine
 
-class Naming(State):
-    """Gives names to values, and to optimizers names by which they are told apart."""
 
-    def bind(self, full: str, value: Known, node: ast.AST, shown: str) -> Known:
-        """Gives a name to a value, and the value its name, if it has none."""
+def bind(machine: Machine, full: str, value: Known, node: ast.AST, shown: str) -> Known:
+    """Gives a name to a value, and the value its name, if it has none."""
+    match value:
+        case Thing(key="") if not value.plain:
+            value = _named_thing(machine, value, full, node)
+        case Optimizer(name=""):
+            before = machine.log.optimizers.get(shown)
+            value = register(machine, replace(value, name=shown))
+            if value.keys is None and (machine.context.loops or before is not None):
+                machine.emit(Renews(machine.at(node), optimizer=value.name))
+            elif before is not None and _takes_over(value, before, machine.log.reached):
+                machine.emit(Renews(machine.at(node), value.keys or NO_KEYS))
+            elif machine.log.reached:
+                # What was deposited before there was an optimizer was not meant to be spent.
+                machine.emit(Excuses(machine.at(node), optimizer=value.name))
+        case Scaler(name=""):
+            value = replace(value, name=shown)
+        case Scheduler(name=""):
+            value = replace(value, name=shown)
+        case Items():
+            value = _named_items(machine, value, shown)
+    machine.set(full, value)
+    note_holder(machine, value, shown, machine.context.scope)
+    if machine.context.loops:
+        at = machine.at(node)
+        for loop in machine.context.loops:
+            loop.assigned[full] = at
+    forget(machine, full)
+    return value
+
+
+def _named_thing(machine: Machine, thing: Thing, full: str, node: ast.AST) -> Thing:
+    """A thing that was just made; one of the same name from elsewhere is another one."""
+    made = bool(thing.built or thing.cls)
+    before = machine.flow.store.get(full)
+    if made and isinstance(before, Thing) and (before.built or before.cls):
+        full = f"{full}@{getattr(node, 'lineno', 0)}"
+    again = made and isinstance(before, Thing) and before.key == full
+    thing = replace(thing, key=full)
+    if has_parameters(thing.built):
+        machine.log.made.add(full)
+    if again or (made and (machine.context.loops or "@" in full)):
+        machine.emit(Renews(machine.at(node), frozenset({full})))
+    return thing
+
+
+def _named_items(machine: Machine, items: Items, shown: str) -> Items:
+    """Optimizers in a list or dict are called by their place in it."""
+    values: list[Known] = []
+    for place, value in enumerate(items.values):
+        which = items.names[place] if items.names else place
+        name = f"{shown}[{which!r}]"
         match value:
-            case Thing(key="") if not value.plain:
-                value = self._named_thing(value, full, node)
             case Optimizer(name=""):
-                before = self.optimizers.get(shown)
-                value = self._register(replace(value, name=shown))
-                if value.keys is None and (self.loops or before is not None):
-                    self.emit(Renews(self.at(node), optimizer=value.name))
-                elif before is not None and _takes_over(value, before, self.reached):
-                    self.emit(Renews(self.at(node), value.keys or NO_KEYS))
-                elif self.reached:
-                    # What was deposited before there was an optimizer was not meant to be spent.
-                    self.emit(Excuses(self.at(node), optimizer=value.name))
-            case Scaler(name=""):
-                value = replace(value, name=shown)
-            case Scheduler(name=""):
-                value = replace(value, name=shown)
+                value = register(machine, replace(value, name=name))
+            case Scaler(name="") | Scheduler(name=""):
+                value = replace(value, name=name)
             case Items():
-                value = self._named_items(value, shown)
-        self.store[full] = value
-        self.note_holder(value, shown, self.scope)
-        if self.loops:
-            at = self.at(node)
-            for loop in self.loops:
-                loop.assigned[full] = at
-        self.forget(full)
-        return value
+                value = _named_items(machine, value, name)
+        values.append(value)
+    return replace(items, values=tuple(values))
 
-    def _named_thing(self, thing: Thing, full: str, node: ast.AST) -> Thing:
-        """A thing that was just made; one of the same name from elsewhere is another one."""
-        made = bool(thing.built or thing.cls)
-        before = self.store.get(full)
-        if made and isinstance(before, Thing) and (before.built or before.cls):
-            full = f"{full}@{getattr(node, 'lineno', 0)}"
-        again = made and isinstance(before, Thing) and before.key == full
-        thing = replace(thing, key=full)
-        if has_parameters(thing.built):
-            self.made.add(full)
-        if again or (made and (self.loops or "@" in full)):
-            self.emit(Renews(self.at(node), frozenset({full})))
-        return thing
 
-    def _named_items(self, items: Items, shown: str) -> Items:
-        """Optimizers in a list or dict are called by their place in it."""
-        values: list[Known] = []
-        for place, value in enumerate(items.values):
-            which = items.names[place] if items.names else place
-            name = f"{shown}[{which!r}]"
-            match value:
-                case Optimizer(name=""):
-                    value = self._register(replace(value, name=name))
-                case Scaler(name="") | Scheduler(name=""):
-                    value = replace(value, name=name)
-                case Items():
-                    value = self._named_items(value, name)
-            values.append(value)
-        return replace(items, values=tuple(values))
+def register(machine: Machine, optimizer: Optimizer) -> Optimizer:
+    """Notes an optimizer under its name, or under another one if that is taken."""
+    known = machine.log.optimizers.get(optimizer.name)
+    if known is not None and known != optimizer:
+        is_now_known = known.keys is None and optimizer.keys is not None
+        if _is_the_same(optimizer, known):
+            # Made in two branches or once per epoch.
+            optimizer = replace(optimizer, made_at=known.made_at)
+        elif known.made_at != optimizer.made_at and not is_now_known:
+            # Another one, by the same name.
+            name = f"{optimizer.name} (line {_line_apart(optimizer.made_at, known.made_at)})"
+            while (taken := machine.log.optimizers.get(name)) and not _is_the_same(
+                optimizer, taken
+            ):
+                name += ", again"
+            optimizer = replace(optimizer, name=name)
+    machine.log.optimizers[optimizer.name] = optimizer
+    if optimizer.keys:
+        machine.emit(TakesOver(optimizer.made_at, optimizer.keys))
+    return optimizer
 
-    def _register(self, optimizer: Optimizer) -> Optimizer:
-        known = self.optimizers.get(optimizer.name)
-        if known is not None and known != optimizer:
-            is_now_known = known.keys is None and optimizer.keys is not None
-            if _is_the_same(optimizer, known):
-                # Made in two branches or once per epoch.
-                optimizer = replace(optimizer, made_at=known.made_at)
-            elif known.made_at != optimizer.made_at and not is_now_known:
-                # Another one, by the same name.
-                name = f"{optimizer.name} (line {_line_apart(optimizer.made_at, known.made_at)})"
-                while (taken := self.optimizers.get(name)) and not _is_the_same(optimizer, taken):
-                    name += ", again"
-                optimizer = replace(optimizer, name=name)
-        self.optimizers[optimizer.name] = optimizer
-        if optimizer.keys:
-            self.emit(TakesOver(optimizer.made_at, optimizer.keys))
-        return optimizer
 
-    # Models that are told to evaluate: what they compute then may be something else.
+# Models that are told to evaluate: what they compute then may be something else.
 
-    def is_evaluating(self, key: str) -> bool:
-        """Was it, or what it is a part of, told to evaluate, and not to train since?"""
-        return bool(key) and any(within(key, whole) for whole in self.evaluating)
 
-    def set_mode(self, key: str, method: str, argument: Known | None) -> None:
-        """`net.eval()`, `net.train()`, `net.train(False)`."""
-        self.evaluating = frozenset(
-            k for k in self.evaluating if not within(k, key) and not within(key, k)
-        )
-        if method == "eval" or argument == Constant.of(False):
-            self.evaluating |= {key}
+def is_evaluating(machine: Machine, key: str) -> bool:
+    """Was it, or what it is a part of, told to evaluate, and not to train since?"""
+    return bool(key) and any(within(key, whole) for whole in machine.flow.evaluating)
+
+
+def set_mode(machine: Machine, key: str, method: str, argument: Known | None) -> None:
+    """`net.eval()`, `net.train()`, `net.train(False)`."""
+    evaluating = frozenset(
+        k for k in machine.flow.evaluating if not within(k, key) and not within(key, k)
+    )
+    if method == "eval" or argument == Constant.of(False):
+        evaluating |= {key}
+    machine.flow = replace(machine.flow, evaluating=evaluating)
 
 
 def _is_the_same(optimizer: Optimizer, before: Optimizer) -> bool:

@@ -4,21 +4,6 @@ from __future__ import annotations
 
 from gradledger.static.ir.notes import AveragedByHand, StepHook
 
-_OPTIMIZER_PACKAGES = frozenset(
-    ["optim", "optimizer", "optimizers", "torch_optimizer", "adamp", "madgrad"]
-)
-_OPTIMIZERS = frozenset(
-    [
-        *("Adagrad", "Adadelta", "Adafactor", "Rprop", "ASGD", "LBFGS", "NAdam", "RAdam", "LAMB"),
-        *("Lamb", "LARS", "Lookahead", "SAM", "Muon", "Novograd", "AdaBelief", "Shampoo", "Yogi"),
-        *("Prodigy", "BertAdam", "Optimizer"),
-    ]
-)
-_OPTIMIZER_FAMILIES = ("Adam", "SGD", "RMSprop", "Lion", "Ranger")
-"""Their names begin so: AdamW, SGDP."""
-_OPTIMIZER_KINDS = ("", "Sparse", "Fused", "CPU", "DeepSpeedCPU", "Paged", "Distributed")
-_SCHEDULER_ENDINGS = ("Scheduler", "Schedule", "LROnPlateau", "WarmRestarts", "Decay")
-_SCALERS = frozenset(["GradScaler", "ShardedGradScaler", "NativeScaler"])
 _PARAMETRIC = frozenset(
     [
         *("Linear", "Bilinear", "LazyLinear", "Sequential", "MultiheadAttention", "ModuleList"),
@@ -205,15 +190,6 @@ ITERATION_WRAPPERS = frozenset(
     ]
 )
 
-_HARMLESS = (
-    *("save", "load", "log", "print", "checkpoint", "restore", "resume", "adjust", "set_lr"),
-    *("get_lr", "lr_", "_lr", "learning_rate", "info", "summary", "state", "watch", "sched"),
-    *("warmup", "len", "isinstance", "hasattr", "getattr", "type", "id", "str", "repr"),
-    *("format", "append", "copy", "init", "register", "tag", "write", "dump", "report"),
-    *("record", "metric", "valid", "eval", "test_", "debug", "assert", "count", "cuda"),
-    *("device", "to_", "move", "freeze", "saver", "callback", "trainer", "logger", "callable"),
-    *("display", "plot", "show"),
-)
 _ATTACKS = ("attack", "backup_grad", "restore_grad", "perturb", "emb_backup")
 _SUSPICIOUS = (
     *("zero", "clear", "reset", "step", "optimi", "update", "backward", "train", "closure"),
@@ -243,61 +219,10 @@ NOTED = {
 LEARNING = frozenset({"update", "learn", "optimize", "backprop", "compute_gradients"})
 """Methods by which a model may well fill its gradients itself, where nobody can follow them."""
 
-OPTIMIZER_HARMLESS = frozenset(
-    [
-        "state_dict",
-        "param_groups",
-        "state",
-        "defaults",
-        "add_param_group",
-        "register_step_pre_hook",
-        "register_step_post_hook",
-        "__class__",
-        "__repr__",
-        "get_lr",
-        "set_lr",
-        "get_last_lr",
-        "share_memory",
-        "consolidate_state_dict",
-        "train",
-        "eval",
-    ]
-)
-
 
 def last(dotted: str) -> str:
     """The name after the last dot."""
     return dotted.rpartition(".")[2]
-
-
-def is_optimizer_class(dotted: str) -> bool:
-    """Is this the class of an optimizer?"""
-    *packages, name = dotted.split(".")
-    for kind in _OPTIMIZER_KINDS:
-        plain = name.removeprefix(kind)
-        if plain in _OPTIMIZERS or plain.startswith(_OPTIMIZER_FAMILIES):
-            return True
-    if _OPTIMIZER_PACKAGES.isdisjoint(packages) or name.startswith("AveragedModel"):
-        return False
-    return "A" <= name[:1] <= "Z" and "chedul" not in name and not is_scheduler(dotted)
-
-
-def is_scheduler(dotted: str) -> bool:
-    """Does this make a learning-rate scheduler?"""
-    owner, _, name = dotted.rpartition(".")
-    if last(owner) == "lr_scheduler" or name.endswith("LR"):
-        return True
-    if name.startswith(("get_", "create_", "build_", "make_")) and "schedule" in name:
-        return True
-    # Not `Scheduler` alone: that is anybody's.
-    ending = next((end for end in _SCHEDULER_ENDINGS if name.endswith(end)), "")
-    before = name.removesuffix(ending)
-    return bool(ending) and ("a" <= before[-1:] <= "z" or before == "LR")
-
-
-def is_scaler(dotted: str) -> bool:
-    """Is this the class of a gradient scaler?"""
-    return last(dotted) in _SCALERS
 
 
 def has_parameters(built: str) -> bool:
@@ -306,12 +231,6 @@ def has_parameters(built: str) -> bool:
     return built.startswith("torch.nn.") and (
         name in _PARAMETRIC or name.startswith(_PARAMETRIC_FAMILIES)
     )
-
-
-def leaves_optimizers_alone(name: str) -> bool:
-    """Of a function that cannot be followed and gets an optimizer: harmless, by its name?"""
-    name = name.lower()
-    return name.endswith("dict") or any(word in name for word in _HARMLESS)
 
 
 def attacks(name: str) -> bool:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable
 
 from gradledger.errors import GradledgerError
-from gradledger.ledger import Breach, Judge, Outcomes
+from gradledger.ledger import Judge, Outcomes
 from gradledger.ledger.events import Batch, Event, Read, Schedule, Step
 from gradledger.ledger.outcomes import Outcome
 from gradledger.static.ir.program import (
@@ -39,6 +39,7 @@ from gradledger.static.solve.paths import (
     assuming,
     forgetting,
     knowing,
+    order,
     ticked,
     unmarked,
 )
@@ -154,7 +155,7 @@ class Interpreter(Breaches):
                 fault = rule, breach.at
                 known = self.first_breach.get(fault)
                 # Paths come in no order: of all the ways to say it, always the same one.
-                if known is not breach and (known is None or _order(breach) < _order(known)):
+                if known is not breach and (known is None or order(breach) < order(known)):
                     self.first_breach[fault] = breach
                 on = self.broken[visit][fault]
                 self._events[visit] = event
@@ -295,9 +296,3 @@ def _always_acts(program: Program) -> bool:
 
 def _may_leave(program: Program) -> bool:
     return isinstance(program, Leave) or any(map(_may_leave, program.inner))
-
-
-def _order(breach: Breach) -> tuple[bool, int, str, str, list[str]]:
-    """The same breach comes first in every run, whatever the order of sets."""
-    told = breach.detail, repr(breach.evidence), sorted(breach.cells)
-    return not breach.sure, len(breach.detail), *told

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gradledger.ledger import Page
 from gradledger.ledger.cells import SATURATING
+from gradledger.ledger.findings import Breach
 from gradledger.static.ir.answers import Answer, exclude
 from gradledger.static.ir.program import Tick
 
@@ -62,3 +63,9 @@ def assuming(paths: Paths, condition: str, answer: bool) -> Paths:
         for page, facts in paths
         if known in facts or not any(exclude(fact, known) for fact in facts)
     )
+
+
+def order(breach: Breach) -> tuple[bool, int, str, str, list[str]]:
+    """The same breach comes first in every run, whatever the order of sets."""
+    told = breach.detail, repr(breach.evidence), sorted(breach.cells)
+    return not breach.sure, len(breach.detail), *told

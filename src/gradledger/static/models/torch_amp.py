@@ -1,0 +1,12 @@
+"""Names of gradient scalers."""
+
+from __future__ import annotations
+
+from gradledger.static.models.facts import last
+
+_SCALERS = frozenset(["GradScaler", "ShardedGradScaler", "NativeScaler"])
+
+
+def is_scaler(dotted: str) -> bool:
+    """Is this the class of a gradient scaler?"""
+    return last(dotted) in _SCALERS
