@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import _ast
 from _ast import *  # noqa: F403 - where `ast` has its nodes from
+from itertools import chain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ast import copy_location as copy_location
     from ast import dump as dump
     from ast import literal_eval as literal_eval
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 else:
 
     def __getattr__(name: str) -> object:
@@ -30,16 +31,39 @@ def parse(text: str, path: str = "<unknown>") -> _ast.Module:
     return tree
 
 
-def walk(node: _ast.AST) -> Iterator[_ast.AST]:
+def walk(node: _ast.AST) -> Iterable[_ast.AST]:
     """The node and all below it, level by level."""
+    if not isinstance(node, _ASKED_OFTEN):
+        return _levels(node)
+    # Dozens of questions are asked of each function and file. Nobody changes a tree.
+    known: tuple[_ast.AST, ...] | None = node.__dict__.get(_WALKED)
+    if known is None:
+        known = node.__dict__[_WALKED] = tuple(_levels(node))[1:]
+    # Not with the node itself: that would be a cycle, which only a collection of garbage frees.
+    return chain((node,), known)
+
+
+def _levels(node: _ast.AST) -> Iterator[_ast.AST]:
     found = [node]
     for each in found:
         found += iter_child_nodes(each)
         yield each
 
 
-def iter_child_nodes(node: _ast.AST) -> list[_ast.AST]:
+_ASKED_OFTEN = (_ast.Module, _ast.FunctionDef, _ast.AsyncFunctionDef, _ast.ClassDef)
+_CHILDREN, _WALKED = "_children", "_walked"
+"""What is kept on the nodes themselves, so that it goes when they do."""
+
+
+def iter_child_nodes(node: _ast.AST) -> tuple[_ast.AST, ...]:
     """The nodes right below it, in the order of its fields."""
+    known: tuple[_ast.AST, ...] | None = node.__dict__.get(_CHILDREN)
+    if known is None:
+        known = node.__dict__[_CHILDREN] = tuple(_children(node))
+    return known
+
+
+def _children(node: _ast.AST) -> list[_ast.AST]:
     found: list[_ast.AST] = []
     for name in node._fields:
         value = getattr(node, name, None)
