@@ -114,11 +114,11 @@ TWINS = {
         def train(args):
             accelerator = Accelerator(gradient_accumulation_steps=args.accumulate)
             net, spender, batches = accelerator.prepare(model, optimizer, loader)
-            micro_batches = args.accumulate
+            parts = args.accumulate
             for x, y in batches:
                 with accelerator.accumulate(net):
                     loss = criterion(net(x), y)
-                    loss = loss / micro_batches  # wrong only, GL303
+                    loss = loss / parts  # wrong only, GL303
                     accelerator.backward(loss)
                     spender.step()
                     spender.zero_grad()
@@ -164,22 +164,22 @@ TWINS = {
     "the Trainer divides, and compute_loss by another name": """
         from transformers import Trainer, TrainingArguments
 
-        micro_batches = 8
+        parts = 8
 
         class Mine(Trainer):
             def compute_loss(self, model, inputs, return_outputs=False, **kwargs):
                 outputs = model(**inputs)
                 loss = outputs.loss
-                loss = loss / micro_batches  # wrong only, GL303
+                loss = loss / parts  # wrong only, GL303
                 return (loss, outputs) if return_outputs else loss
 
-        arguments = TrainingArguments("out", gradient_accumulation_steps=micro_batches)
+        arguments = TrainingArguments("out", gradient_accumulation_steps=parts)
         Mine(model, arguments, train_dataset=dataset).train()
         """,
     "Lightning divides, and training_step by another name": """
         import lightning as L
 
-        micro_batches = 4
+        parts = 4
 
         class Net(L.LightningModule):
             def __init__(self):
@@ -189,13 +189,13 @@ TWINS = {
             def training_step(self, batch, index):
                 x, y = batch
                 loss = F.cross_entropy(self.layer(x), y)
-                loss = loss / micro_batches  # wrong only, GL303
+                loss = loss / parts  # wrong only, GL303
                 return loss
 
             def configure_optimizers(self):
                 return torch.optim.SGD(self.parameters(), lr=0.1)
 
-        L.Trainer(accumulate_grad_batches=micro_batches).fit(Net(), loader)
+        L.Trainer(accumulate_grad_batches=parts).fit(Net(), loader)
         """,
 }
 """The first of a pair is silent; in the second the fault is found."""
