@@ -19,7 +19,7 @@ from gradledger.ledger.places import Place
 from gradledger.ledger.tuples import NamedTuple
 from gradledger.ledger.values import replace
 from gradledger.static.domain.context import Context
-from gradledger.static.domain.flow import Flow, join
+from gradledger.static.domain.flow import Flow, Store, join
 from gradledger.static.domain.log import Log
 from gradledger.static.domain.scopes import Effort, Knowledge, Scope
 from gradledger.static.domain.values import UNKNOWN, FunctionDef, Known, Optimizer, Thing
@@ -97,18 +97,6 @@ class Machine:
     def call(self, callee: Known, node: ast.Call) -> Known:
         """What a call of this value gives; what it does is written down on the way."""
         return calls.call_value(self, callee, node)
-
-    def call_function(
-        self,
-        function: FunctionDef,
-        arguments: Arguments,
-        node: ast.AST,
-        *,
-        root: bool = False,
-        always: bool = False,
-    ) -> Known:
-        """What a function of the project gives, followed if that is worth it."""
-        return inline.call_function(self, function, arguments, node, root=root, always=always)
 
     def follow(self, function: FunctionDef, arguments: Arguments, node: ast.AST) -> Known:
         """What a function of the project gives, followed in any case."""
@@ -200,16 +188,17 @@ class Machine:
             return Ways(then, orelse, (frozenset(), frozenset()))
         self.flow = join(after, flow)
         self._own = {} if self.flow.store is after.store else self.flow.store
-        self._note_joined_optimizers()
+        _note_joined_optimizers(self.flow.store, self.log.optimizers)
         return Ways(then, orelse, (after.frozen - flow.frozen, flow.frozen - after.frozen))
 
-    def _note_joined_optimizers(self) -> None:
-        optimizers = self.log.optimizers
-        for value in self.flow.store.values() if optimizers else ():
-            if isinstance(value, Optimizer) and value.name:
-                known = optimizers.get(value.name)
-                if known is not None and known.keys != value.keys:
-                    optimizers[value.name] = replace(known, keys=value.keys)
+
+def _note_joined_optimizers(store: Store, optimizers: dict[str, Optimizer]) -> None:
+    """Of an optimizer that two ways have made of other parameters, all of them are noted."""
+    for value in store.values() if optimizers else ():
+        if isinstance(value, Optimizer) and value.name:
+            known = optimizers.get(value.name)
+            if known is not None and known.keys != value.keys:
+                optimizers[value.name] = replace(known, keys=value.keys)
 
 
 def _leaves(program: Program) -> bool:
