@@ -10,11 +10,15 @@ from gradledger.static import budget
 
 FOLDER = Path(budget.__file__).parent
 BOUNDS = [name for name in vars(budget) if name.isupper()]
+PRICES = ("SET_OTHERWISE", "SELDOM", "CHOSEN", "USUAL", "NEVER_MEANT")
 NO_BOUNDS = {
     ("runner/file_work.py", "_CALLING"),  # an estimate
     ("source/relevance.py", "_TRAINING"),  # an estimate
     ("runner/processes.py", "_HEAD"),  # a format
-    ("lower/gradient_calls.py", "HUGE"),  # what people write
+    ("lower/gradient_functions.py", "HUGE"),  # what people write
+    ("solve/small_steps.py", "LATER"),  # rounds that are told apart
+    ("solve/witness.py", "UNSURE"),  # a price
+    *(("certainty/assumptions.py", price) for price in PRICES),
 }
 
 

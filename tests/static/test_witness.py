@@ -59,7 +59,7 @@ def test_what_a_witness_shows_breaks_the_rule_at_that_place(program: Program) ->
         interpreter.run(program)
     except TooManyPaths:
         reject()
-    for finding in interpreter.findings():
+    for finding in by_paths(Solution(program, interpreter)):
         fault = finding.rule, finding.at
         trail = Search(program, judge, stops=stops, budget=MOST).cheapest(fault, cheap)
         if trail is not None:

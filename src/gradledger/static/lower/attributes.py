@@ -23,9 +23,8 @@ from gradledger.static.domain.values import (
 from gradledger.static.domain.weights import MEAN
 from gradledger.static.ir.effects import Reads
 from gradledger.static.ir.keys import NO_KEYS, Keys
-from gradledger.static.ir.notes import ZeroGradEscapes
 from gradledger.static.lower.names import defined, in_module, module_scope, names_walked_back
-from gradledger.static.lower.noting import note
+from gradledger.static.lower.noting import note_lent_clear
 from gradledger.static.lower.scope_names import file_uses, load
 from gradledger.static.lower.spelling import last_name
 from gradledger.static.lower.value_names import is_evaluating
@@ -61,7 +60,7 @@ def member(machine: Machine, base: Known, name: str, node: ast.AST) -> Known:
         case Optimizer():
             if name == "param_groups":
                 return Parameters(base.keys or NO_KEYS, frozenset({base.name}))
-            _lend(machine, base, name, node)
+            note_lent_clear(machine, base, name, node)
             return base if name in ("optimizer", "optim", "_optimizer") else UNKNOWN
         case Scheduler():
             return _scheduled(machine, base) if name == "optimizer" else UNKNOWN
@@ -108,7 +107,7 @@ def _object_member(machine: Machine, thing: Thing, name: str, node: ast.AST) -> 
     if name.startswith("grad_sample"):
         machine.emit(Reads(machine.at(node), frozenset({thing.key} if thing.key else thing.reach)))
         return PLAIN
-    _lend(machine, thing, name, node)
+    note_lent_clear(machine, thing, name, node)
     if thing.key:
         value = load(machine, f"{thing.key}.{name}")
         if value is not None:
@@ -164,18 +163,6 @@ def _may_be_shown_only(machine: Machine, thing: Thing, name: str) -> bool:
     if "loss" not in name.lower() or (name == "loss" and thing.built == LABELLED):
         return False
     return name not in names_walked_back(machine)
-
-
-def _lend(machine: Machine, base: Thing | Optimizer, name: str, node: ast.AST) -> None:
-    """`zero = optimizer.zero_grad`: whoever has it clears, under another name."""
-    if name != "zero_grad":
-        return
-    at = machine.at(node)
-    if isinstance(base, Optimizer):
-        note(machine, ZeroGradEscapes, at, optimizers=frozenset({base.name}))
-    else:
-        keys = base.reach | base.maybe | ({base.key} if base.key else NO_KEYS)
-        note(machine, ZeroGradEscapes, at, keys)
 
 
 def _class_member(machine: Machine, cls: ClassDef, name: str) -> Known:

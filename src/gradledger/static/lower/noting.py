@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gradledger.ledger.places import Place
-from gradledger.static.domain.values import Thing
+from gradledger.static.domain.values import Optimizer, Thing
 from gradledger.static.ir.effects import Effect
 from gradledger.static.ir.keys import NO_KEYS, Keys
-from gradledger.static.ir.notes import Note
+from gradledger.static.ir.notes import Note, ZeroGradEscapes
 from gradledger.static.source import syntax as ast
 
 TYPE_CHECKING = False
@@ -39,6 +39,18 @@ def note_effects(machine: Machine, kind: type[Note], effects: list[Effect], node
         note(machine, kind, machine.at(node), keys, optimizers)
     else:
         note(machine, kind, machine.at(node))
+
+
+def note_lent_clear(machine: Machine, base: Thing | Optimizer, name: str, node: ast.AST) -> None:
+    """`zero = optimizer.zero_grad`: whoever has it clears, under another name."""
+    if name != "zero_grad":
+        return
+    at = machine.at(node)
+    if isinstance(base, Optimizer):
+        note(machine, ZeroGradEscapes, at, optimizers=frozenset({base.name}))
+    else:
+        keys = base.reach | base.maybe | ({base.key} if base.key else NO_KEYS)
+        note(machine, ZeroGradEscapes, at, keys)
 
 
 def _is_traced(machine: Machine, key: str) -> bool:
