@@ -26,7 +26,9 @@ from gradledger.static import (
     TooManyPaths,
     Try,
 )
+from gradledger.static.certainty.findings import by_paths
 from gradledger.static.solve.small_steps import Decision
+from gradledger.static.solve.solver import Solution
 from gradledger.static.solve.witness import Search, Trail
 from tests.examples import examples
 from tests.static.expectations import checked
