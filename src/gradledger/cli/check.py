@@ -202,8 +202,8 @@ def _status(settings: Settings, outcome: Outcome) -> int:
 
 
 def _write_baseline(settings: Settings, outcome: Outcome) -> None:
-    from gradledger.cli.baseline import written
     from gradledger.cli.delivery import OutputError, check_output, to_file
+    from gradledger.policy.baseline import written
     from gradledger.report.counts import counted
 
     assert settings.baseline is not None

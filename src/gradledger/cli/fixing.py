@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from typing import TextIO
 
 from gradledger.cli.checking import Outcome, check
-from gradledger.cli.roots import roots
 from gradledger.cli.settings import Settings
 from gradledger.ledger.values import replace
+from gradledger.policy.roots import roots
 from gradledger.report.counts import counted
 from gradledger.report.paths import shown
 from gradledger.static.fix import Fixed, fixes

@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from gradledger.cli.library import Library
-from gradledger.cli.settings import Settings
 from gradledger.ledger.findings import Finding
+from gradledger.policy import Policy
+from gradledger.policy.library import Library
 from gradledger.report.inspection import Suppressed
 from gradledger.rules import find
 from gradledger.static.source.cell_places import file_and_cell
@@ -34,19 +34,19 @@ def one_each(findings: Iterable[Finding]) -> list[Finding]:
     return list(best.values())
 
 
-def sift(findings: Iterable[Finding], settings: Settings, library: Library) -> Sifted:
+def sift(findings: Iterable[Finding], policy: Policy, library: Library) -> Sifted:
     """Comments are asked about every finding, so that none of them passes for unused."""
     shown: list[Finding] = []
     suppressed: list[Suppressed] = []
     unshown = 0
-    ignored_in = _per_file(settings)
+    ignored_in = _per_file(policy)
     for finding in findings:
         file, _ = file_and_cell(finding.at.path)
         ignore = library.comments(file).of(finding.rule, library.line(finding.at))
-        if finding.rule not in settings.kept or finding.rule in ignored_in(file):
+        if finding.rule not in policy.kept or finding.rule in ignored_in(file):
             continue
         visible = finding.certainty != "possible" or find(finding.rule).show_possible
-        if not (visible or settings.possible):
+        if not (visible or policy.possible):
             unshown += ignore is None
         elif ignore is None:
             shown.append(finding)
@@ -56,9 +56,9 @@ def sift(findings: Iterable[Finding], settings: Settings, library: Library) -> S
     return Sifted(tuple(shown), tuple(suppressed), unshown)
 
 
-def _per_file(settings: Settings) -> Callable[[str], frozenset[str]]:
+def _per_file(policy: Policy) -> Callable[[str], frozenset[str]]:
     """The rules that the project's file tells to ignore in a file."""
-    configured = settings.configured
+    configured = policy.configured
     if not configured.per_file_ignores:
         return lambda file: frozenset()
     from gradledger.static.source.gitignore import Ignores
