@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from gradledger.ledger.findings import Finding
 from gradledger.policy import Policy
+from gradledger.policy.configuration import Configuration
 from gradledger.policy.library import Library
 from gradledger.report.inspection import Suppressed
 from gradledger.rules import find
@@ -74,6 +75,15 @@ def _per_file(policy: Policy) -> Callable[[str], frozenset[str]]:
         return known[file]
 
     return ignored
+
+
+def is_excluded(file: str, configured: Configuration) -> bool:
+    """Whether an `exclude` pattern of the project's file means this one, or a folder above it."""
+    if not configured.exclude:
+        return False
+    from gradledger.static.source.gitignore import Ignores
+
+    return any(map(Ignores(configured.exclude).verdict, _way(file, configured.folder)))
 
 
 def _way(file: str, folder: str) -> list[str]:
