@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from time import perf_counter
 
-LEAST = 0.1
-"""Seconds without a keystroke: people who type are left alone."""
+LEAST = 0.05
+"""Seconds without a keystroke, after which a file is checked that is checked quickly."""
+QUICK = 0.3
 MOST = 2.0
+"""Where a check takes longer than that is quick, it waits as long as it takes, and no longer."""
 
 
 class Pacing:
@@ -24,7 +26,8 @@ class Pacing:
     def ask(self, uri: str, *, at_once: bool = False) -> None:
         """Check it; a wish that still waits is the same."""
         self.forget(uri)
-        delay = 0.0 if at_once else min(max(LEAST, self._took.get(uri, 0.0)), MOST)
+        took = self._took.get(uri, 0.0)
+        delay = 0.0 if at_once else LEAST if took < QUICK else min(took, MOST)
         loop = asyncio.get_running_loop()
         self._waiting[uri] = loop.call_later(delay, self._begin, uri)
 
