@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gradledger.cli.checking import Outcome
     from gradledger.cli.settings import Arguments, Settings
 
-FORMATS = ("text", "concise", "json", "github", "sarif", "gitlab")
+FORMATS = ("text", "concise", "json", "github", "sarif", "gitlab", "rdjson")
 FINDINGS, FAILED = 1, 2
 
 DEFAULTS: dict[str, object] = {
@@ -170,6 +170,12 @@ def _show_fixes(settings: Settings, outcome: Outcome) -> int:
 def _deliver(settings: Settings, outcome: Outcome) -> None:
     from gradledger.report import render
 
+    cures = None
+    if settings.format in ("sarif", "rdjson"):
+        from gradledger.cli.fixing import replaced
+
+        cures = replaced(settings, outcome)
+
     def write(stream: TextIO | None = None) -> None:
         render(
             outcome.inspection,
@@ -178,6 +184,7 @@ def _deliver(settings: Settings, outcome: Outcome) -> None:
             quiet=settings.quiet,
             unknown=settings.unknown,
             statistics=settings.statistics,
+            cures=cures,
         )
 
     if not settings.output:

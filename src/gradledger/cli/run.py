@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 
 from gradledger.errors import OptionError
 
-FORMATS = ("text", "concise", "json", "github", "sarif", "gitlab")
+FORMATS = ("text", "concise", "json", "github", "sarif", "gitlab", "rdjson")
 _WITH_VALUE = {
     "--format", "--output", "--record", "--html", "--tensorboard", "--fail-on", "--select",
     "--ignore", "--sample",

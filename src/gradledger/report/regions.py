@@ -45,6 +45,13 @@ class Regions:
             return Region(place.line, column, place.line, max(len(code), column))
         return Region(place.line, column, end[0], _letters(lines[end[0] - 1], end[1]))
 
+    def in_bytes(self, path: str, region: Region) -> tuple[int, int]:
+        """The columns of a region's beginning and end, counted in bytes of UTF-8."""
+        lines = self._lines_of(path)
+        before = lines[region.line - 1][: region.column]
+        last = lines[region.end_line - 1][: region.end_column]
+        return len(before.encode("utf-8", "replace")), len(last.encode("utf-8", "replace"))
+
     def _lines_of(self, path: str) -> list[str]:
         if path not in self._lines:
             text = self._texts.get(path)

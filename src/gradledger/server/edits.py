@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import re
-from difflib import SequenceMatcher
-
 from lsprotocol import types
 from pygls.workspace import PositionCodec
 
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+from gradledger.report.replacements import replacements
+from gradledger.report.sources import LINE_BREAK
 
 
 def text_edits(before: str, after: str, codec: PositionCodec) -> list[types.TextEdit]:
     """Edits of whole lines: the ends of lines stay what they are."""
-    old, new = _LINE.findall(before), _LINE.findall(after)
-    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    lines = LINE_BREAK.split(before)
     return [
         types.TextEdit(
-            types.Range(types.Position(first, 0), _end(old, last, codec)), "".join(new[start:end])
+            types.Range(types.Position(edit.line - 1, 0), _end(lines, edit.end - 1, codec)),
+            edit.text,
         )
-        for kind, first, last, start, end in matcher.get_opcodes()
-        if kind != "equal"
+        for edit in replacements(before, after)
     ]
 
 
 def _end(lines: list[str], line: int, codec: PositionCodec) -> types.Position:
     """The beginning of a line; behind the last one where that has no end of its own."""
-    if line == len(lines) and lines and not lines[-1].endswith(("\n", "\r")):
+    if line == len(lines):
         return types.Position(line - 1, codec.client_num_units(lines[-1]))
     return types.Position(line, 0)
