@@ -66,11 +66,11 @@ async def times() -> list[float]:
     client = LanguageClient("benchmark", "1")
     heard = asyncio.Event()
 
-    @client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
     def hear(client: LanguageClient, params: types.PublishDiagnosticsParams) -> None:
         if params.uri == URI and params.diagnostics:
             heard.set()
 
+    client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)(hear)
     await client.start_io(sys.executable, "-m", "gradledger", "server")
     await client.initialize_async(types.InitializeParams(types.ClientCapabilities()))
     client.initialized(types.InitializedParams())

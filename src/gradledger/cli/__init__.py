@@ -106,6 +106,10 @@ def _run(argv: list[str]) -> int | Callable[[], int]:
     rest: list[str] = []
     if argv[:1] == ["run"]:
         ours, rest = command("run").split(argv[1:])
+        if not {"-h", "--help"} & {*ours}:
+            from gradledger.cli.run_options import configured
+
+            ours = [*configured(ours), *ours]
         argv = ["run", *ours]
     args, unknown = parser.parse_known_args(argv)
     if unknown:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from gradledger.cli.delivery import Streams, to_file
+from gradledger.cli.summary import Summary
 from gradledger.errors import GradledgerError
 from gradledger.ledger.unseen import Unseen
 from gradledger.ledger.verdict import Verdict
@@ -45,6 +46,7 @@ class Auditing:
         fail_on: Literal["error", "warning", "unseen"] | None = None,
         sample: int | None = None,
         live: bool = False,
+        summary: str | None = None,
     ) -> None:
         self._subject = subject
         self._kept = kept
@@ -54,6 +56,7 @@ class Auditing:
         self._reports = reports
         self._fail_on = fail_on
         self._sample = sample
+        self._summary = Summary(summary)
         self._folder, self._path = os.getcwd(), list(sys.path)
         self._streams = Streams()
         self._audit: Audit | None = None
@@ -138,6 +141,8 @@ class Auditing:
             with self._as_before():
                 self._deliver(verdict)
                 self._report(verdict)
+                if why := self._summary.write(verdict):
+                    self._say(f"gradledger: {why}")
         except Exception:
             self._say_bug("there is no verdict")
             return FAILED if self._fail_on else 0

@@ -36,6 +36,7 @@ DEFAULTS: dict[str, object] = {
     "report_unused_ignores": False,
     "format": "text",
     "output": None,
+    "summary": None,
     "statistics": False,
     "unknown": False,
     "quiet": False,
@@ -102,6 +103,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("what is shown").add_argument
     add("--format", choices=FORMATS, help="text by default")
     add("--output", metavar="FILE", help="write it there instead of to standard output")
+    add("--summary", metavar="FILE", help="also write a short verdict there, in Markdown")
     add("--statistics", action="store_true", help="the number of findings by rule, and not each")
     add("--unknown", action="store_true", help="list the code that could not be followed, and why")
     add("-q", "--quiet", action="store_true", help="one line for each finding, and no summary")
@@ -156,6 +158,8 @@ def run(args: Arguments) -> int:
         _write_baseline(settings, outcome)
         return FAILED if outcome.incomplete else 0
     _deliver(settings, outcome)
+    if settings.summary:
+        _summarize(settings.summary, outcome)
     return _status(settings, outcome)
 
 
@@ -197,6 +201,14 @@ def _deliver(settings: Settings, outcome: Outcome) -> None:
         to_file(settings.output, write)
     except OSError as error:
         raise OutputError(f"{settings.output} can't be written: {error.strerror}.") from None
+
+
+def _summarize(path: str, outcome: Outcome) -> None:
+    from gradledger.cli.delivery import OutputError
+    from gradledger.cli.summary import Summary
+
+    if why := Summary(path).write(outcome.inspection):
+        raise OutputError(why)
 
 
 def _status(settings: Settings, outcome: Outcome) -> int:

@@ -25,6 +25,7 @@ class Settings(Policy):
     report_unused: bool
     format: str
     output: str | None
+    summary: str | None
     statistics: bool
     unknown: bool
     quiet: bool
@@ -51,6 +52,7 @@ def settings_of(args: Arguments) -> Settings:
         report_unused=args.report_unused_ignores,
         format=args.format,
         output=_output(args.output),
+        summary=args.summary,
         statistics=_statistics(args),
         unknown=args.unknown,
         quiet=args.quiet,
