@@ -18,13 +18,18 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from gradledger.errors import OptionError
 
+if TYPE_CHECKING:
+    from gradledger.runtime.sinks import Sink
+
 FORMATS = ("text", "concise", "json", "github", "sarif", "gitlab", "rdjson")
+TRACKERS = ("wandb", "mlflow", "trackio", "tensorboard")
 _WITH_VALUE = {
     "--format", "--output", "--record", "--html", "--tensorboard", "--fail-on", "--select",
-    "--ignore", "--sample", "--summary",
+    "--ignore", "--sample", "--summary", "--log",
 }  # fmt: skip
 
 
@@ -77,6 +82,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--live", action="store_true", help="show steps, norms and findings while the script runs")
     add(
+        "--log",
+        metavar="TRACKER",
+        choices=TRACKERS,
+        help="send norms, windows, skips and findings to wandb, mlflow, trackio or tensorboard",
+    )
+    add(
         "--summary",
         metavar="FILE",
         help="write a short verdict in Markdown; in GitHub Actions, the job's summary by default",
@@ -123,6 +134,7 @@ def run(args: argparse.Namespace) -> Callable[[], int]:
         sample=args.sample,
         live=args.live,
         summary=summary,
+        log=_sink(args.log),
     )
 
     def start() -> int:
@@ -134,6 +146,14 @@ def run(args: argparse.Namespace) -> Callable[[], int]:
             return FAILED
 
     return start
+
+
+def _sink(name: str | None) -> Sink | None:
+    if name is None:
+        return None
+    from gradledger.integrations.trackers import tracker
+
+    return tracker(name)
 
 
 def _named(rest: list[str]) -> tuple[list[str], bool]:
