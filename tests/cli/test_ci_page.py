@@ -39,3 +39,17 @@ def test_the_line_for_reviewdog_works_as_far_as_the_pipe(
     (tmp_path / "src" / "train.py").write_text(WRONG)
     assert main(line.split()) == 0
     assert '"suggestions"' in capsys.readouterr().out
+
+
+def test_the_program_for_trackers_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (program,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(program, "ci.md", "exec"), {})
+
+
+def test_the_versions_of_trackers_are_those_that_are_tested() -> None:
+    listed = (ROOT / "tests" / "integrations" / "trackers.txt").read_text()
+    pinned = dict(re.findall(r"^([\w-]+)==(\S+)$", listed, re.MULTILINE))
+    assert pinned["wandb"] in PAGE.partition("| W&B |")[2].splitlines()[0]
+    assert pinned["mlflow-skinny"] in PAGE.partition("| MLflow |")[2].splitlines()[0]
+    assert pinned["trackio"] in PAGE.partition("| Trackio |")[2].splitlines()[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,7 +28,9 @@ class Tracker:
     def close(self) -> None:
         """Ends a run that it began."""
         if self._own:
-            self._run.finish()
+            # When Python ends, W&B ends its runs itself, and before `gradledger run` is done.
+            with contextlib.suppress(ConnectionError):
+                self._run.finish()
 
     def _begun(self) -> Any:
         if self._run is None:
