@@ -18,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test test-slow browser schema check bench bench-quick docs pictures format clean
+.PHONY: help install demo test test-slow browser schema editors trackers check bench bench-quick docs pictures format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,7 +34,7 @@ test: $(STAMP)  ## Run the quick tests (about seven minutes); PYTEST_ARGS="-k ce
 
 # A property runs in both, with many examples here. (hypothesis marks it.)
 test-slow: $(STAMP)  ## Run all the others, and every property with many examples (about ten minutes)
-	@$(MAKE) -s browser schema
+	@$(MAKE) -s browser schema editors trackers
 	$(PYTEST) -m "slow or hypothesis" --hypothesis-profile=thorough $(PYTEST_ARGS)
 
 # Pages are tested in a real browser. Where it is not there and can't be had so, those tests say
@@ -49,6 +49,29 @@ browser:
 # npm brings the schema that SARIF is tested against. Here, too: tests that miss it say so.
 schema: $(STAMP)
 	@$(BIN)/python web/building.py --install || true
+
+# Neovim, and what the VS Code extension is built with. Here, too: tests that miss them say so.
+editors:
+	@if ! command -v nvim > /dev/null && command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then \
+		echo "Installing neovim for the tests of the language server"; \
+		apt-get install -qq -y --no-install-recommends neovim > /dev/null \
+		|| { apt-get update -qq && apt-get install -qq -y --no-install-recommends neovim > /dev/null; } || true; \
+	fi
+	@if command -v npm > /dev/null && [ ! -d editors/vscode/node_modules/typescript ]; then \
+		echo "Installing what the VS Code extension is built with"; \
+		(cd editors/vscode && npm ci --ignore-scripts --no-audit --no-fund --no-progress > /dev/null) || true; \
+	fi
+
+# Real trackers have an environment of their own, which sees what is in .venv, too.
+trackers: $(STAMP)
+	@if ! cmp -s tests/integrations/trackers.txt .venv-trackers/.installed; then \
+		echo "Installing W&B, MLflow and Trackio into .venv-trackers"; \
+		$(PYTHON) -m venv .venv-trackers \
+		&& $(BIN)/python -c "import site; print(*site.getsitepackages(), sep='\n')" \
+			> "$$(.venv-trackers/bin/python -c 'import site; print(site.getsitepackages()[0])')/shared.pth" \
+		&& PIP_CONSTRAINT= .venv-trackers/bin/python -m pip install -qq -r tests/integrations/trackers.txt \
+		&& cp tests/integrations/trackers.txt .venv-trackers/.installed || true; \
+	fi
 
 check: $(STAMP)  ## Format, lint, types, layers, and generated pages up to date
 	$(BIN)/ruff format --check .
@@ -79,7 +102,8 @@ format: $(STAMP)  ## Format the code, and fix what ruff can fix
 	$(BIN)/ruff check --fix .
 
 clean:  ## Remove .venv, caches and build products
-	rm -rf $(VENV) $(BENCH)* build dist src/*.egg-info web/node_modules src/gradledger/report/page/bundle
+	rm -rf $(VENV) $(BENCH)* .venv-trackers build dist src/*.egg-info web/node_modules src/gradledger/report/page/bundle
+	rm -rf editors/vscode/node_modules editors/vscode/dist editors/vscode/*.vsix
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -11,6 +11,10 @@ class MissingTorchError(GradledgerError, ImportError):
     """torch is needed for this, and is not installed."""
 
 
+class MissingExtraError(GradledgerError, ImportError):
+    """A package that an extra brings is needed for this, and is not installed."""
+
+
 class RecordingError(GradledgerError):
     """A recording can't be read."""
 

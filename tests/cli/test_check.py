@@ -261,7 +261,9 @@ def test_the_statistics_are_by_rule(files: Files, capsys: Captured) -> None:
     assert rows == [["2", "GL201"], ["1", "GL101"]]
 
 
-@pytest.mark.parametrize("format", ["text", "concise", "json", "github", "sarif", "gitlab"])
+@pytest.mark.parametrize(
+    "format", ["text", "concise", "json", "github", "sarif", "gitlab", "rdjson"]
+)
 def test_every_format_goes_to_standard_output_or_to_a_file(
     format: str, files: Files, capsys: Captured, tmp_path: Path
 ) -> None:

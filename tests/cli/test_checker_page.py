@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gradledger.cli import configuration, main
+from gradledger.cli import main
 from gradledger.cli.check import FORMATS
+from gradledger.policy import configuration
 from gradledger.rules import CATALOGUE, Severity
 from gradledger.static.fix.cures import CURES
 from gradledger.static.source.suppression import IgnoreComments

@@ -165,3 +165,16 @@ def test_a_check_without_fixes_does_not_load_them() -> None:
         "sys.exit(any('fixing' in name for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("format", ["rdjson", "sarif"])
+def test_programs_get_the_edit_with_the_finding(
+    format: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tests.server.programs import WRONG
+
+    path = tmp_path / "train.py"
+    path.write_text(WRONG)
+    assert main(["check", "--format", format, str(path)]) == 1
+    assert '"text": "    optimizer.zero_grad()\\n"' in capsys.readouterr().out
+    assert path.read_text() == WRONG

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import NoReturn
 
-COMMANDS = ("check", "run", "report", "rules", "rule", "demo")
+COMMANDS = ("check", "run", "report", "server", "rules", "rule", "demo")
 """Each is a file here, with a docstring, `add_arguments(parser)` and `run(args) -> int`.
 
 Where that returns a function instead, it is called for the status, and what it raises is left to
@@ -106,6 +106,10 @@ def _run(argv: list[str]) -> int | Callable[[], int]:
     rest: list[str] = []
     if argv[:1] == ["run"]:
         ours, rest = command("run").split(argv[1:])
+        if not {"-h", "--help"} & {*ours}:
+            from gradledger.cli.run_options import configured
+
+            ours = [*configured(ours), *ours]
         argv = ["run", *ours]
     args, unknown = parser.parse_known_args(argv)
     if unknown:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from gradledger.cli.delivery import Streams, to_file
+from gradledger.cli.summary import Summary
 from gradledger.errors import GradledgerError
 from gradledger.ledger.unseen import Unseen
 from gradledger.ledger.verdict import Verdict
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from gradledger.cli.panel.live import Live
     from gradledger.cli.reports import Reports
     from gradledger.runtime.audit import Audit
+    from gradledger.runtime.sinks import Sink
 
 FAILED = 2
 
@@ -45,6 +47,8 @@ class Auditing:
         fail_on: Literal["error", "warning", "unseen"] | None = None,
         sample: int | None = None,
         live: bool = False,
+        summary: str | None = None,
+        log: Sink | None = None,
     ) -> None:
         self._subject = subject
         self._kept = kept
@@ -54,6 +58,8 @@ class Auditing:
         self._reports = reports
         self._fail_on = fail_on
         self._sample = sample
+        self._summary = Summary(summary)
+        self._log = log
         self._folder, self._path = os.getcwd(), list(sys.path)
         self._streams = Streams()
         self._audit: Audit | None = None
@@ -98,6 +104,7 @@ class Auditing:
                 sample=self._sample,
                 main=Path(main) if main else None,
                 subject=self._subject,
+                sink=self._log if self._ranks is None or self._ranks.rank == 0 else None,
             )
             if self._live is not None:
                 self._say_of_live(self._live.begin(audit))
@@ -138,6 +145,9 @@ class Auditing:
             with self._as_before():
                 self._deliver(verdict)
                 self._report(verdict)
+                if why := self._summary.write(verdict):
+                    self._say(f"gradledger: {why}")
+                self._say_of_log()
         except Exception:
             self._say_bug("there is no verdict")
             return FAILED if self._fail_on else 0
@@ -227,6 +237,12 @@ class Auditing:
                     path.unlink(missing_ok=True)
         except Exception:  # the verdict is out, and stands
             self._say_bug("there is no report")
+
+    def _say_of_log(self) -> None:
+        feed = self._audit.feed if self._audit is not None else None
+        if feed is not None and feed.failure is not None:
+            why = f"{type(feed.failure).__name__}: {feed.failure}"
+            self._say(f"gradledger: --log ended early, because the tracker failed: {why}")
 
     def _say(self, text: str) -> None:
         self._streams.write(lambda stream: print(text, file=stream), error=True)

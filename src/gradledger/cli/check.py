@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gradledger.cli.checking import Outcome
     from gradledger.cli.settings import Arguments, Settings
 
-FORMATS = ("text", "concise", "json", "github", "sarif", "gitlab")
+FORMATS = ("text", "concise", "json", "github", "sarif", "gitlab", "rdjson")
 FINDINGS, FAILED = 1, 2
 
 DEFAULTS: dict[str, object] = {
@@ -36,6 +36,7 @@ DEFAULTS: dict[str, object] = {
     "report_unused_ignores": False,
     "format": "text",
     "output": None,
+    "summary": None,
     "statistics": False,
     "unknown": False,
     "quiet": False,
@@ -102,6 +103,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("what is shown").add_argument
     add("--format", choices=FORMATS, help="text by default")
     add("--output", metavar="FILE", help="write it there instead of to standard output")
+    add("--summary", metavar="FILE", help="also write a short verdict there, in Markdown")
     add("--statistics", action="store_true", help="the number of findings by rule, and not each")
     add("--unknown", action="store_true", help="list the code that could not be followed, and why")
     add("-q", "--quiet", action="store_true", help="one line for each finding, and no summary")
@@ -156,6 +158,8 @@ def run(args: Arguments) -> int:
         _write_baseline(settings, outcome)
         return FAILED if outcome.incomplete else 0
     _deliver(settings, outcome)
+    if settings.summary:
+        _summarize(settings.summary, outcome)
     return _status(settings, outcome)
 
 
@@ -170,6 +174,12 @@ def _show_fixes(settings: Settings, outcome: Outcome) -> int:
 def _deliver(settings: Settings, outcome: Outcome) -> None:
     from gradledger.report import render
 
+    cures = None
+    if settings.format in ("sarif", "rdjson"):
+        from gradledger.cli.fixing import replaced
+
+        cures = replaced(settings, outcome)
+
     def write(stream: TextIO | None = None) -> None:
         render(
             outcome.inspection,
@@ -178,6 +188,7 @@ def _deliver(settings: Settings, outcome: Outcome) -> None:
             quiet=settings.quiet,
             unknown=settings.unknown,
             statistics=settings.statistics,
+            cures=cures,
         )
 
     if not settings.output:
@@ -192,6 +203,14 @@ def _deliver(settings: Settings, outcome: Outcome) -> None:
         raise OutputError(f"{settings.output} can't be written: {error.strerror}.") from None
 
 
+def _summarize(path: str, outcome: Outcome) -> None:
+    from gradledger.cli.delivery import OutputError
+    from gradledger.cli.summary import Summary
+
+    if why := Summary(path).write(outcome.inspection):
+        raise OutputError(why)
+
+
 def _status(settings: Settings, outcome: Outcome) -> int:
     if outcome.inspection.findings and not settings.exit_zero:
         from gradledger.report.balance import fails
@@ -202,8 +221,8 @@ def _status(settings: Settings, outcome: Outcome) -> int:
 
 
 def _write_baseline(settings: Settings, outcome: Outcome) -> None:
-    from gradledger.cli.baseline import written
     from gradledger.cli.delivery import OutputError, check_output, to_file
+    from gradledger.policy.baseline import written
     from gradledger.report.counts import counted
 
     assert settings.baseline is not None

@@ -6,10 +6,10 @@ import os
 import sys
 import time
 
-from gradledger.cli.roots import roots
 from gradledger.cli.settings import Settings
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.values import Value, replace
+from gradledger.policy.roots import roots
 from gradledger.report.inspection import Inspection, NotChecked, Unknown
 from gradledger.static.runner.runner import Result, check_bytes, check_paths
 
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gradledger.cli.baseline import Entry
+    from gradledger.policy.baseline import Entry
     from gradledger.static.runner.cache import Cache
     from gradledger.static.source.files import Trouble
 

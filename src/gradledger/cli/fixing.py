@@ -10,13 +10,14 @@ from collections.abc import Iterable, Sequence
 from typing import TextIO
 
 from gradledger.cli.checking import Outcome, check
-from gradledger.cli.roots import roots
 from gradledger.cli.settings import Settings
 from gradledger.ledger.values import replace
+from gradledger.policy.roots import roots
 from gradledger.report.counts import counted
 from gradledger.report.paths import shown
+from gradledger.report.replacements import Cures, replacements
 from gradledger.static.fix import Fixed, fixes
-from gradledger.static.source.files import read_bytes
+from gradledger.static.source.files import decode, read_bytes
 
 
 def fixed(settings: Settings, outcome: Outcome) -> Outcome:
@@ -66,6 +67,18 @@ def differs(settings: Settings, outcome: Outcome) -> bool:
         said = f"{number} of {counted(of, 'finding')} would be fixed." if of else "Nothing to fix."
         print(said, file=sys.stderr)
     return bool(made)
+
+
+def replaced(settings: Settings, outcome: Outcome) -> Cures:
+    """The cure of each finding by itself, as edits of lines; those in notebooks have none."""
+    found = {}
+    for finding in outcome.inspection.findings:
+        if finding.at.path.endswith(".py") or settings.stdin is not None:
+            alone = replace(outcome, inspection=replace(outcome.inspection, findings=(finding,)))
+            for one in _made(settings, alone):
+                before, after = decode(one.before), decode(one.after)
+                found[finding.rule, finding.at] = tuple(replacements(before, after))
+    return found
 
 
 def put_bytes(data: bytes) -> None:

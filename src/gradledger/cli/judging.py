@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradledger.cli.checking import Gathered, Outcome
-from gradledger.cli.comparing import compare
-from gradledger.cli.library import Library
-from gradledger.cli.naming import as_given
 from gradledger.cli.settings import Settings
-from gradledger.cli.sifting import one_each, sift
 from gradledger.ledger.values import replace
+from gradledger.policy.comparing import compare
+from gradledger.policy.library import Library
+from gradledger.policy.naming import as_given
+from gradledger.policy.sifting import one_each, sift
 from gradledger.report.paths import shown
 from gradledger.static.source.files import Source, from_bytes
 
@@ -22,7 +22,9 @@ def judged(
     library = _library(settings, stdin)
     findings = one_each(as_given(gathered.findings, gathered.files))
     sifted = sift(findings, settings, library)
-    compared = compare(sifted.shown, settings, library, gathered.files)
+    compared = compare(
+        sifted.shown, settings, library, gathered.files, write=settings.write_baseline
+    )
     inspection = replace(
         outcome.inspection,
         findings=compared.new,

@@ -10,6 +10,7 @@ end, at Ctrl-C or when it crashes, the verdict says which laws of the ledger it 
 
 Options of gradledger stand before the script; all that follows it is the script's. Processes that
 it starts and that train, by a launcher or by itself, are audited too, and in the same verdict.
+Options are kept in [tool.gradledger.run] of pyproject.toml; those given here come before them.
 """
 
 from __future__ import annotations
@@ -17,13 +18,18 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from gradledger.errors import OptionError
 
-FORMATS = ("text", "concise", "json", "github", "sarif", "gitlab")
+if TYPE_CHECKING:
+    from gradledger.runtime.sinks import Sink
+
+FORMATS = ("text", "concise", "json", "github", "sarif", "gitlab", "rdjson")
+TRACKERS = ("wandb", "mlflow", "trackio", "tensorboard")
 _WITH_VALUE = {
     "--format", "--output", "--record", "--html", "--tensorboard", "--fail-on", "--select",
-    "--ignore", "--sample",
+    "--ignore", "--sample", "--summary", "--log",
 }  # fmt: skip
 
 
@@ -75,6 +81,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="audit the first steps, and then every Nth only, to cost less",
     )
     add("--live", action="store_true", help="show steps, norms and findings while the script runs")
+    add(
+        "--log",
+        metavar="TRACKER",
+        choices=TRACKERS,
+        help="send norms, windows, skips and findings to wandb, mlflow, trackio or tensorboard",
+    )
+    add(
+        "--summary",
+        metavar="FILE",
+        help="write a short verdict in Markdown; in GitHub Actions, the job's summary by default",
+    )
     add("-q", "--quiet", action="store_true", help="one line for each finding, and no summary")
     parser.epilog = (
         "exit status: the script's own; 1 where it passed and --fail-on does not let it pass;\n"
@@ -102,6 +119,7 @@ def run(args: argparse.Namespace) -> Callable[[], int]:
     if not kept:
         raise OptionError("--ignore leaves no rule of those selected. There is nothing to audit.")
     output = args.output and check_output(args.output, option="--output")
+    summary = args.summary and check_output(args.summary, option="--summary")
     reports = Reports(record=args.record, html=args.html, tensorboard=args.tensorboard)
     words, module = _named(args.rest)
     target = find_target(words, module=module)
@@ -115,6 +133,8 @@ def run(args: argparse.Namespace) -> Callable[[], int]:
         fail_on=args.fail_on,
         sample=args.sample,
         live=args.live,
+        summary=summary,
+        log=_sink(args.log),
     )
 
     def start() -> int:
@@ -126,6 +146,14 @@ def run(args: argparse.Namespace) -> Callable[[], int]:
             return FAILED
 
     return start
+
+
+def _sink(name: str | None) -> Sink | None:
+    if name is None:
+        return None
+    from gradledger.integrations.trackers import tracker
+
+    return tracker(name)
 
 
 def _named(rest: list[str]) -> tuple[list[str], bool]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 
-from gradledger.cli import configuration
 from gradledger.errors import OptionError
-from gradledger.ledger.values import Value
+from gradledger.policy import Policy, configuration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,25 +16,21 @@ if TYPE_CHECKING:
     """Of a parser; or the defaults, where there was nothing to parse."""
 
 
-class Settings(Value):
+class Settings(Policy):
     """All of it, made sense of."""
 
     paths: tuple[str, ...]
     stdin: str | None
     """What standard input is called, where that is to be checked."""
-    kept: frozenset[str]
-    """The codes of the rules that are asked about."""
-    configured: configuration.Configuration
-    possible: bool
     report_unused: bool
     format: str
     output: str | None
+    summary: str | None
     statistics: bool
     unknown: bool
     quiet: bool
     fail_on: configuration.Level
     exit_zero: bool
-    baseline: str | None
     write_baseline: bool
     jobs: int | None
     cache: bool
@@ -57,6 +52,7 @@ def settings_of(args: Arguments) -> Settings:
         report_unused=args.report_unused_ignores,
         format=args.format,
         output=_output(args.output),
+        summary=args.summary,
         statistics=_statistics(args),
         unknown=args.unknown,
         quiet=args.quiet,

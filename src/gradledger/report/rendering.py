@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
     from gradledger.ledger.verdict import Verdict
     from gradledger.report.inspection import Inspection
+    from gradledger.report.replacements import Cures
 
-FORMATS = ("text", "concise", "json", "github", "sarif", "gitlab")
+FORMATS = ("text", "concise", "json", "github", "sarif", "gitlab", "rdjson")
 
 
 class UnknownFormatError(OptionError):
@@ -28,11 +29,13 @@ def render(
     quiet: bool = False,
     unknown: bool = False,
     statistics: bool = False,
+    cures: Cures | None = None,
 ) -> None:
     """Writes a run's verdict, or what a check found, to the stream, or to standard output.
 
     `quiet`: text with a line a finding. `unknown`: for people too, what could not be followed.
-    `statistics`: for people, the number of findings by rule in place of the findings.
+    `statistics`: for people, the number of findings by rule in place of the findings. `cures`: for
+    programs that can make them, the certain edits.
     """
     if format not in FORMATS:
         raise UnknownFormatError(
@@ -65,11 +68,11 @@ def render(
     else:
         import json
 
-        put(json.dumps(_document(verdict, format), indent=2), stream)
+        put(json.dumps(_document(verdict, format, cures), indent=2), stream)
     stream.flush()
 
 
-def _document(verdict: Verdict | Inspection, format: str) -> object:
+def _document(verdict: Verdict | Inspection, format: str, cures: Cures | None) -> object:
     if format == "json":
         from gradledger.report import as_json
 
@@ -77,7 +80,11 @@ def _document(verdict: Verdict | Inspection, format: str) -> object:
     if format == "sarif":
         from gradledger.report import sarif
 
-        return sarif.document(verdict)
+        return sarif.document(verdict, cures)
+    if format == "rdjson":
+        from gradledger.report import rdjson
+
+        return rdjson.document(verdict, cures)
     from gradledger.report import gitlab
 
     return gitlab.document(verdict)

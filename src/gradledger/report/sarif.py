@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from gradledger.ledger.findings import Finding
@@ -16,10 +16,13 @@ from gradledger.report.fingerprints import Fingerprints
 from gradledger.report.gaps import NOT_SEEN, gaps
 from gradledger.report.inspection import Inspection
 from gradledger.report.paths import cell_of, inside, is_no_file
+from gradledger.report.regions import Regions
+from gradledger.report.replacements import Cures
 from gradledger.report.sources import Sources
 from gradledger.rules import Rule, Severity, find
 from gradledger.rules.explanation import sentence
 from gradledger.rules.framework_cures import fix
+from gradledger.rules.homepage import page_of
 from gradledger.rules.ordering import ordered
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -28,12 +31,12 @@ ROOT = "%SRCROOT%"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
-def document(verdict: Verdict | Inspection) -> dict[str, Any]:
-    """One run of one tool, with the rules that were broken."""
+def document(verdict: Verdict | Inspection, cures: Cures | None = None) -> dict[str, Any]:
+    """One run of one tool, with the rules that were broken, and the edits that cure."""
     findings = ordered(verdict.findings)
     codes = sorted({finding.rule for finding in findings})
-    sources = Sources(verdict.sources)
-    prints = Fingerprints(sources)
+    code = _Code(Sources(verdict.sources), Regions(verdict.sources), cures or {})
+    prints = Fingerprints(code.sources)
     driver = {
         "name": "gradledger",
         "version": version("gradledger"),
@@ -51,13 +54,21 @@ def document(verdict: Verdict | Inspection) -> dict[str, Any]:
                 },
                 "columnKind": "unicodeCodePoints",
                 "results": [
-                    {"ruleIndex": codes.index(finding.rule), **_result(finding, sources, prints)}
+                    {"ruleIndex": codes.index(finding.rule), **_result(finding, code, prints)}
                     for finding in findings
                 ],
                 **_invocations(verdict),
             }
         ],
     }
+
+
+class _Code(NamedTuple):
+    """What is known of the code that the findings are in."""
+
+    sources: Sources
+    regions: Regions
+    cures: Cures
 
 
 def _invocations(verdict: Verdict | Inspection) -> dict[str, Any]:
@@ -78,9 +89,11 @@ def _invocations(verdict: Verdict | Inspection) -> dict[str, Any]:
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
+    url = page_of(rule)
     return {
         "id": rule.code,
         "name": rule.name,
+        **({"helpUri": url} if url else {}),
         "shortDescription": {"text": sentence(rule.says)},
         "fullDescription": {"text": rule.explains},
         "help": {"text": f"{rule.why}\n\nFix: {rule.fix}"},
@@ -89,7 +102,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _result(finding: Finding, sources: Sources, prints: Fingerprints) -> dict[str, Any]:
+def _result(finding: Finding, code: _Code, prints: Fingerprints) -> dict[str, Any]:
     rule = find(finding.rule)
     cell = cell_of(finding.at.path)[1]
     here = f"Cell {cell}, line {finding.at.line}" if cell else "Here"
@@ -101,16 +114,17 @@ def _result(finding: Finding, sources: Sources, prints: Fingerprints) -> dict[st
         "ruleId": rule.code,
         "level": _LEVELS[rule.severity],
         "message": {"text": whole(told)},
-        "locations": [_location(finding.at, sources)],
+        "locations": [_location(finding.at, code)],
         "relatedLocations": [
             {
                 "id": number,
-                **_location(at, sources),
+                **_location(at, code),
                 "message": {"text": whole(f"{what} {note}".strip())},
             }
             for number, (at, what, note) in enumerate(related, start=1)
         ],
-        **_code_flows(finding, sources),
+        **_code_flows(finding, code),
+        **_fixes(finding, code),
         "occurrenceCount": finding.count,
         "partialFingerprints": {"gradledger/v1": prints.of(finding)},
         "properties": {
@@ -121,14 +135,14 @@ def _result(finding: Finding, sources: Sources, prints: Fingerprints) -> dict[st
     }
 
 
-def _code_flows(finding: Finding, sources: Sources) -> dict[str, Any]:
+def _code_flows(finding: Finding, code: _Code) -> dict[str, Any]:
     """The path that shows the fault, for viewers that walk through it; nothing where none is."""
     if not finding.witness:
         return {}
     steps = [
         {
             "location": {
-                **_location(step.at, sources),
+                **_location(step.at, code),
                 "message": {"text": f"{step.what}, {step.when}" if step.when else step.what},
             },
             "executionOrder": number,
@@ -139,13 +153,43 @@ def _code_flows(finding: Finding, sources: Sources) -> dict[str, Any]:
     return {"codeFlows": [{"threadFlows": [{"locations": steps}]}]}
 
 
-def _location(place: Place, sources: Sources) -> dict[str, Any]:
+def _fixes(finding: Finding, code: _Code) -> dict[str, Any]:
+    edits = code.cures.get((finding.rule, finding.at))
+    if not edits:
+        return {}
+    change = {
+        "artifactLocation": _artifact(finding.at.path),
+        "replacements": [
+            {
+                "deletedRegion": {
+                    "startLine": edit.line,
+                    "startColumn": 1,
+                    "endLine": edit.end,
+                    "endColumn": 1,
+                },
+                "insertedContent": {"text": whole(edit.text)},
+            }
+            for edit in edits
+        ],
+    }
+    description = {"text": whole(sentence(fix(finding)))}
+    return {"fixes": [{"description": description, "artifactChanges": [change]}]}
+
+
+def _location(place: Place, code: _Code) -> dict[str, Any]:
     path, cell = cell_of(place.path)
     # Lines are those of the file, and where in a notebook's file its code stands is not known.
     region: dict[str, Any] = {"startLine": 1 if cell else max(place.line, 1)}
-    if place.column and not cell:
-        region["startColumn"] = sources.column(place)
-    if line := sources.line(place.path, place.line):
+    found = None if cell else code.regions.of(place)
+    if found is not None and (found.end_line, found.end_column) > (found.line, found.column):
+        region |= {
+            "startColumn": found.column + 1,
+            "endLine": found.end_line,
+            "endColumn": found.end_column + 1,
+        }
+    elif place.column and not cell:
+        region["startColumn"] = code.sources.column(place)
+    if line := code.sources.line(place.path, place.line):
         region["snippet"] = {"text": line}
     where: dict[str, Any] = {
         "physicalLocation": {"artifactLocation": _artifact(path), "region": region}

@@ -12,7 +12,7 @@ LONGEST = 120
 """Longer lines are cut: they are data or minified, and the call is known by its place."""
 
 # As Python counts lines: a form feed, which `splitlines` breaks at, is none of them.
-_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+LINE_BREAK = re.compile(r"\r\n|\r|\n")
 
 
 class Sources:
@@ -30,12 +30,12 @@ class Sources:
     def code(self, place: Place) -> str:
         """What stands at a place, without indentation and comment; empty where that is unknown."""
         line = self.line(place.path, place.line)
-        return "" if line is None else line[: _end_of_code(line)].strip()
+        return "" if line is None else line[: end_of_code(line)].strip()
 
     def span(self, place: Place) -> tuple[int, int]:
         """From which column to which the shown line holds the code at a place."""
         line = self.line(place.path, place.line) or ""
-        code = line[: _end_of_code(line)].rstrip()
+        code = line[: end_of_code(line)].rstrip()
         start, end = len(code) - len(code.lstrip()), columns(code)
         # Python counts columns in bytes of UTF-8.
         before = (self._raw(place.path, place.line) or "").encode("utf-8", "replace")
@@ -49,7 +49,7 @@ class Sources:
 
     def _raw(self, path: str, number: int) -> str | None:
         if path not in self._lines:
-            self._lines[path] = _LINE_BREAK.split(self._texts.get(path, "").lstrip("\ufeff"))
+            self._lines[path] = LINE_BREAK.split(self._texts.get(path, "").lstrip("\ufeff"))
         lines = self._lines[path]
         return lines[number - 1] if path in self._texts and 1 <= number <= len(lines) else None
 
@@ -59,7 +59,7 @@ def _shown(raw: str, *, strip: bool = True) -> str:
     return text.rstrip() if strip else text
 
 
-def _end_of_code(line: str) -> int:
+def end_of_code(line: str) -> int:
     """Where a comment begins, else the end of the line."""
     if "#" not in line:
         return len(line)

@@ -48,6 +48,7 @@ from gradledger.runtime.sampling import Sampling
 from gradledger.runtime.scalers import Scalers
 from gradledger.runtime.schedulers import Schedulers
 from gradledger.runtime.scribe import Scribe, this_run
+from gradledger.runtime.sinks import Sink, SinkFeed
 from gradledger.runtime.steppers import Steppers
 from gradledger.runtime.swaps import Swaps
 from gradledger.runtime.unfailing import in_words
@@ -68,6 +69,7 @@ class Audit:
         main: str | os.PathLike[str] | None = None,
         subject: str = "",
         rank: tuple[int, int] | None = None,
+        sink: Sink | None = None,
     ) -> None:
         if raise_on not in (None, "error", "warning"):
             raise OptionError(f"raise_on must be 'error' or 'warning', got {raise_on!r}")
@@ -94,6 +96,8 @@ class Audit:
         self.measured: list[Callable[[Measured], None]] = []
         """Told what steps spend and move; before it is entered, or nothing is measured."""
         self._measuring: Measuring | None = None
+        self.feed = None if sink is None else SinkFeed(sink, lambda: self.names)
+        """What hands numbers and findings to the sink, if there is one."""
         self._scribe: Scribe | None = None
         self._started = self._ended = 0.0
 
@@ -107,6 +111,9 @@ class Audit:
             self._recorder = Recorder(self._record, run=this_run(self._main, self._rank))
             self._scribe = Scribe(self._recorder, self.journal, self._subject)
             self.measured.append(self._scribe.measured)
+        if self.feed is not None:
+            self.measured.append(self.feed.measured)
+            self.journal.heard.append(self.feed.hear)
         try:
             self._watch(self._patches)
         except BaseException:
@@ -174,6 +181,8 @@ class Audit:
             self._ended = monotonic()
             if self._measuring is not None:
                 self._measuring.finish()
+            if self.feed is not None:
+                self.feed.finish()
             if self._recorder is not None:
                 self._recorder.close()
 
@@ -301,14 +310,16 @@ def audit(
     raise_on: RaiseOn | None = None,
     record: str | os.PathLike[str] | None = None,
     sample: int | None = None,
+    sink: Sink | None = None,
 ) -> Audit:
     """Keeps the books on all that torch does inside: `with gradledger.audit() as book:`.
 
     `book.findings` has what broke a law, `book.unseen` what could not be judged. With
     `raise_on="error"` (or `"warning"`), the line that breaks one raises `LawBroken` there and then.
     `record` writes the run to a file. `sample=N` audits the first steps, and every Nth after that.
+    `sink` gets norms, window sizes, skipped steps and findings as they happen.
     """
-    return Audit(raise_on=raise_on, record=record, sample=sample)
+    return Audit(raise_on=raise_on, record=record, sample=sample, sink=sink)
 
 
 def _message(finding: Finding) -> str:

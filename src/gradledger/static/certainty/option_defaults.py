@@ -48,5 +48,7 @@ def _ticks(finding: Finding, program: Program) -> Iterator[Tick]:
 
 def _set_to_one(name: str, module: Module) -> Place | None:
     """Where the file makes this 1, for those who say nothing else."""
+    if not name.isidentifier():  # a number, say: to look for it would be to walk the whole file
+        return None
     set_to = defaults_of(name, module)
     return next((place for place, value in set_to if value == 1 and value is not True), None)

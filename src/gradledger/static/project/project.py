@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gradledger.static import budget
 from gradledger.static.project.module import Import, Module
@@ -48,8 +48,14 @@ class Project:
     """Finds other files of the project, and parses each at most once."""
 
     def __init__(
-        self, roots: tuple[str, ...] = (), *, carrying: frozenset[str] = frozenset()
+        self,
+        roots: tuple[str, ...] = (),
+        *,
+        carrying: frozenset[str] = frozenset(),
+        at_hand: Mapping[str, bytes] | None = None,
     ) -> None:
+        self._at_hand = at_hand or {}
+        """By their absolute paths, files that are not to be read: an editor has newer text."""
         self._carrying = carrying
         """Files through which others come to what trains, whatever they say themselves."""
         self._roots = tuple(map(os.path.abspath, roots))
@@ -125,7 +131,7 @@ class Project:
 
     def _setting(self, path: str, name: str) -> Module | None:
         self._asked.add(path)
-        data = _read(path)
+        data = self._read(path)
         # Not `_at`: what says nothing of gradients may still say this.
         if data is None or name.encode() not in data:
             return None
@@ -140,7 +146,7 @@ class Project:
         """
         module, _, name = dotted.rpartition(".")
         for path in _candidates(by.folder, module, 0, self._roots) if module else ():
-            data = _read(path)
+            data = self._read(path)
             self._asked.add(path)
             if data is not None:
                 said = any(word in data for word in MATTERS)
@@ -156,7 +162,7 @@ class Project:
     def _at(self, path: str) -> Module | None:
         self._asked.add(path)
         if path not in self._modules:
-            data = _contents(path, always=path in self._carrying)
+            data = _of_use(path, self._read(path), always=path in self._carrying)
             if data is None:
                 self._modules[path] = None
             elif not self._left:
@@ -166,6 +172,10 @@ class Project:
                 self._modules[path] = self._parsed(path, data)
         return self._modules[path]
 
+    def _read(self, path: str) -> bytes | None:
+        data = self._at_hand[path] if path in self._at_hand else files.read_bytes(path)
+        return None if isinstance(data, Trouble) else data
+
     def _parsed(self, path: str, data: bytes) -> Module | None:
         source = files.from_bytes(path, data)
         if isinstance(source, Trouble):
@@ -174,14 +184,8 @@ class Project:
         return None if isinstance(tree, Trouble) else Module(source, tree)
 
 
-def _read(path: str) -> bytes | None:
-    data = files.read_bytes(path)
-    return None if isinstance(data, Trouble) else data
-
-
-def _contents(path: str, *, always: bool) -> bytes | None:
+def _of_use(path: str, data: bytes | None, *, always: bool) -> bytes | None:
     """The bytes of a file that can matter to somebody who imports it; None for any other."""
-    data = _read(path)
     always = always or os.path.basename(path) == "__init__.py"
     matters = data is not None and (always or any(map(data.__contains__, MATTERS)))
     return data if matters or (data and all(map(data.__contains__, NEVER_ENDS))) else None

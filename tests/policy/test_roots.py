@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gradledger.cli.roots import roots
+from gradledger.policy.roots import roots
 
 
 @pytest.fixture

@@ -9,22 +9,22 @@ _SIGNS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 """What stands at the top of a project."""
 
 
-def roots(paths: Iterable[str]) -> tuple[str, ...]:
+def roots(paths: Iterable[str], *, here: str | None = None) -> tuple[str, ...]:
     """The folder of each path's project, once each.
 
-    That is the nearest one with a sign of it. Without any, it is the working directory for what
-    lies below it, and else the folder that was named; never the inside of a package.
+    That is the nearest one with a sign of it. Without any, it is `here`, or the working directory,
+    for what lies below it, and else the folder that was named; never the inside of a package.
     """
-    return tuple(dict.fromkeys(map(_root, paths)))
+    here = os.getcwd() if here is None else here
+    return tuple(dict.fromkeys(_root(path, here) for path in paths))
 
 
-def _root(path: str) -> str:
+def _root(path: str, here: str) -> str:
     path = os.path.abspath(path)
     folder = path if os.path.isdir(path) else os.path.dirname(path)
     for above in _upwards(folder):
         if any(os.path.exists(os.path.join(above, sign)) for sign in _SIGNS):
             return above
-    here = os.getcwd()
     start = here if here in _upwards(folder) else folder
     outside = (above for above in _upwards(start) if not _is_package(above))
     return next(outside, start)

@@ -6,9 +6,10 @@ import os
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from gradledger.cli.library import Library
-from gradledger.cli.settings import Settings
 from gradledger.ledger.findings import Finding, is_surer
+from gradledger.policy import Policy
+from gradledger.policy.configuration import Configuration
+from gradledger.policy.library import Library
 from gradledger.report.inspection import Suppressed
 from gradledger.static.source.cell_places import file_and_cell
 from gradledger.static.source.gitignore import FOLDER
@@ -33,18 +34,18 @@ def one_each(findings: Iterable[Finding]) -> list[Finding]:
     return list(best.values())
 
 
-def sift(findings: Iterable[Finding], settings: Settings, library: Library) -> Sifted:
+def sift(findings: Iterable[Finding], policy: Policy, library: Library) -> Sifted:
     """Comments are asked about every finding, so that none of them passes for unused."""
     shown: list[Finding] = []
     suppressed: list[Suppressed] = []
     unshown = 0
-    ignored_in = _per_file(settings)
+    ignored_in = _per_file(policy)
     for finding in findings:
         file, _ = file_and_cell(finding.at.path)
         ignore = library.comments(file).of(finding.rule, library.line(finding.at))
-        if finding.rule not in settings.kept or finding.rule in ignored_in(file):
+        if finding.rule not in policy.kept or finding.rule in ignored_in(file):
             continue
-        if finding.certainty == "possible" and not settings.possible:
+        if finding.certainty == "possible" and not policy.possible:
             unshown += ignore is None
         elif ignore is None:
             shown.append(finding)
@@ -54,9 +55,9 @@ def sift(findings: Iterable[Finding], settings: Settings, library: Library) -> S
     return Sifted(tuple(shown), tuple(suppressed), unshown)
 
 
-def _per_file(settings: Settings) -> Callable[[str], frozenset[str]]:
+def _per_file(policy: Policy) -> Callable[[str], frozenset[str]]:
     """The rules that the project's file tells to ignore in a file."""
-    configured = settings.configured
+    configured = policy.configured
     if not configured.per_file_ignores:
         return lambda file: frozenset()
     from gradledger.static.source.gitignore import Ignores
@@ -72,6 +73,15 @@ def _per_file(settings: Settings) -> Callable[[str], frozenset[str]]:
         return known[file]
 
     return ignored
+
+
+def is_excluded(file: str, configured: Configuration) -> bool:
+    """Whether an `exclude` pattern of the project's file means this one, or a folder above it."""
+    if not configured.exclude:
+        return False
+    from gradledger.static.source.gitignore import Ignores
+
+    return any(map(Ignores(configured.exclude).verdict, _way(file, configured.folder)))
 
 
 def _way(file: str, folder: str) -> list[str]:

@@ -54,7 +54,10 @@ class Library:
 
     def texts(self, findings: Iterable[Finding]) -> dict[str, str]:
         """The text of every file, or cell, that the findings point at."""
-        files = {file_and_cell(place.path)[0] for f in findings for place in _places(f)}
+        return self.texts_of({file_and_cell(p.path)[0] for f in findings for p in _places(f)})
+
+    def texts_of(self, files: Iterable[str]) -> dict[str, str]:
+        """The text of each of these files; of a notebook, of its cells."""
         sources = filter(None, map(self.source, sorted(files)))
         return {path: text for source in sources for path, text in texts(source).items()}
 

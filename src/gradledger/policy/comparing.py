@@ -6,14 +6,14 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from gradledger.cli.library import Library
-from gradledger.cli.settings import Settings
 from gradledger.ledger.findings import Finding
+from gradledger.policy import Policy
+from gradledger.policy.library import Library
 from gradledger.rules.ordering import ordered
 from gradledger.static.source.cell_places import file_and_cell
 
 if TYPE_CHECKING:
-    from gradledger.cli.baseline import Baseline, Entry
+    from gradledger.policy.baseline import Baseline, Entry
 
 LISTED = 10
 """So many entries that match nothing are listed; more are counted."""
@@ -30,25 +30,30 @@ class Compared(NamedTuple):
 
 
 def compare(
-    findings: Iterable[Finding], settings: Settings, library: Library, files: Sequence[str]
+    findings: Iterable[Finding],
+    policy: Policy,
+    library: Library,
+    files: Sequence[str],
+    *,
+    write: bool = False,
 ) -> Compared:
     """All is new, where there is no baseline, or one is to be written."""
     found = tuple(ordered(findings))
-    if settings.baseline is None:
+    if policy.baseline is None:
         return Compared(found)
-    from gradledger.cli.baseline import read
+    from gradledger.policy.baseline import read
 
-    entries = tuple(_entries(found, settings.baseline, library))
-    if settings.write_baseline:
+    entries = tuple(_entries(found, policy.baseline, library))
+    if write:
         return Compared(found, entries=entries)
-    baseline = read(settings.baseline)
+    baseline = read(policy.baseline)
     new = tuple(f for f, e in zip(found, entries, strict=True) if not baseline.takes(e))
-    remarks = _stale(baseline, settings, files)
+    remarks = _stale(baseline, policy, files)
     return Compared(new, len(found) - len(new), remarks=tuple(remarks))
 
 
 def _entries(findings: Sequence[Finding], baseline: str, library: Library) -> Iterable[Entry]:
-    from gradledger.cli.baseline import Entry, path_from
+    from gradledger.policy.baseline import Entry, path_from
     from gradledger.report.sources import Sources
 
     sources, folder = Sources(library.texts(findings)), os.path.dirname(baseline) or "."
@@ -59,17 +64,17 @@ def _entries(findings: Sequence[Finding], baseline: str, library: Library) -> It
         yield Entry(finding.rule, path, library.function(at), code)
 
 
-def _stale(baseline: Baseline, settings: Settings, files: Sequence[str]) -> list[str]:
+def _stale(baseline: Baseline, policy: Policy, files: Sequence[str]) -> list[str]:
     """Entries for nothing, among those that this check could have met."""
-    from gradledger.cli.baseline import path_from
+    from gradledger.policy.baseline import path_from
 
-    name = settings.baseline or ""
+    name = policy.baseline or ""
     folder = os.path.dirname(name) or "."
     looked_at = {path_from(folder, path) for path in files}
 
     def was_looked_for(entry: Entry) -> bool:
         gone = not os.path.exists(os.path.join(folder, entry.path))
-        return entry.rule in settings.kept and (gone or entry.path in looked_at)
+        return entry.rule in policy.kept and (gone or entry.path in looked_at)
 
     stale = baseline.stale(was_looked_for)
     told = [f"{name}: no longer found: {entry}" for entry in stale[:LISTED]]

@@ -40,6 +40,8 @@ class Configuration(Value):
     possible: bool | None = None
     baseline: str | None = None
     """Its path from where we are."""
+    run: tuple[tuple[str, object], ...] = ()
+    """The options of `gradledger run`, each with its value."""
 
     @property
     def folder(self) -> str:
@@ -190,6 +192,12 @@ def _flag(value: Any, what: str) -> bool:
     return value
 
 
+def _run(value: Any, what: str) -> tuple[tuple[str, object], ...]:
+    if not isinstance(value, dict):
+        raise ConfigurationError(f"{what} must be a table, [tool.gradledger.run], got {value!r}.")
+    return tuple(value.items())
+
+
 def _text(value: Any, what: str) -> str:
     if not isinstance(value, str):
         raise ConfigurationError(f"{what} must be a string, got {value!r}.")
@@ -204,5 +212,6 @@ _KEYS: dict[str, Callable[[Any, str], Any]] = {
     "fail-on": _level,
     "possible": _flag,
     "baseline": _text,
+    "run": _run,
 }
 """Every key, and how its value is read."""

@@ -1,0 +1,1 @@
+"""The language server: findings, explanations and fixes in editors, while people type."""
