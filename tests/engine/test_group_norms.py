@@ -31,6 +31,7 @@ stepper = Stepper(
     model,
     torch.optim.SGD([p for p in norm.parameters() if p.requires_grad], 0.1),
     accumulate=2,
+    allow=["unowned"],
 )
 x = torch.randn(4, 2, 3, 8, 8)
 expected = norm.weight.detach().clone()
@@ -62,7 +63,9 @@ def _trained(*, whole: bool) -> list[Tensor]:
     front, norm = nn.Conv2d(3, 8, 3).double(), nn.GroupNorm(2, 8).double()
     model: Any = nn.Sequential(front, norm)
     format_ = torch.channels_last if whole else torch.contiguous_format
-    stepper = Stepper(model.to(memory_format=format_), SGD(norm.parameters(), 0.1))
+    stepper = Stepper(
+        model.to(memory_format=format_), SGD(norm.parameters(), 0.1), allow=["unowned"]
+    )
     front.weight.grad = torch.ones_like(front.weight)
     for _ in range(3):
         x = torch.randn(2, 3, 8, 8, dtype=torch.float64).to(memory_format=format_)
@@ -80,7 +83,7 @@ def test_where_it_can_not_be_asked_for_all_it_is_an_error_and_no_crash() -> None
     front, norm = nn.Conv2d(3, 8, 3), nn.GroupNorm(2, 8)
     model: Any = nn.Sequential(front, norm)
     model.to(memory_format=torch.channels_last)
-    stepper = Stepper(model, SGD(norm.parameters(), 0.1), release="eager")
+    stepper = Stepper(model, SGD(norm.parameters(), 0.1), release="eager", allow=["unowned"])
     x = torch.randn(2, 3, 8, 8).to(memory_format=torch.channels_last)
     with pytest.raises(LossError, match="GroupNorm in channels_last"):
         stepper.backward(model(x).square().mean())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import nullcontext
+from functools import partial
 
 from gradledger.engine.closing import Closing
 from gradledger.engine.company import Company
@@ -30,6 +31,7 @@ class Cycle:
         self.meetings = parts.meetings
         self.deposits = Deposits(parts)
         self.closing = Closing(parts)
+        self.deposits.updates = partial(getattr, self.closing, "updates")
         if self.meetings is not None:
             self.meetings.enrol(self.attend)
         self.company = Company()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NoReturn, TypeAlias
 from weakref import ref
 
 from torch import Tensor
 
+from gradledger.engine.doubts import Doubts
 from gradledger.engine.group_norms import asks_for_less, may_occur
 from gradledger.engine.interrupts import HeldBack
 from gradledger.engine.losses import advise, note
@@ -40,6 +41,9 @@ class Deposits:
         """The graph at hand has parts that are seen only when they walk back."""
         self.itemless = False
         self.unweighed = Unweighed()
+        self.doubts = Doubts(parts.ownership, parts.scaling, parts.options, parts.window)
+        self.updates: Callable[[], int] = int
+        """How many updates were made."""
 
     def walk_back(
         self, loss: Tensor, *, retain_graph: bool = False, more: bool = False
@@ -97,6 +101,7 @@ class Deposits:
         if cells.group_norms is not False:
             self._hides |= self._asks_for_less(loss)
         self._parts.device = loss.device
+        self.doubts.look(loss, self.updates())
         return cells.inputs
 
     def _hides_a_part(self, loss: Tensor) -> bool:

@@ -126,6 +126,8 @@ class Evaluation:
             items = rows(piece)
         check_loss(answer)
         self._cycle.deposits.check_items(items)
+        if self._cycle.window.turn is not None:
+            self._cycle.window.turn.items = items
         return answer, items, self._cycle.deposits.walk_back(answer)
 
     # Optimizers that evaluate -----------------------------------------------------------------

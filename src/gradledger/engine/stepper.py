@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +18,15 @@ from gradledger.engine.cycle import Cycle
 from gradledger.engine.eager import EagerRelease, check_eager
 from gradledger.engine.evaluation import Batch, Evaluation, LossFn
 from gradledger.engine.losses import Items, check_loss, count
-from gradledger.engine.options import ClipNorm, OnFault, OnNonFinite, Options, Release
+from gradledger.engine.options import (
+    ClipNorm,
+    Doubt,
+    OnFault,
+    OnNonFinite,
+    Options,
+    Release,
+    check_names,
+)
 from gradledger.engine.ownership import Ownership
 from gradledger.engine.packing import Packing
 from gradledger.engine.parties import (
@@ -41,6 +49,9 @@ from gradledger.engine.scaling import Scaling
 from gradledger.engine.skips import Skip
 from gradledger.engine.telling import announced
 from gradledger.errors import CheckpointError, LossError, MisuseError, OptionError
+
+if TYPE_CHECKING:
+    from typing_extensions import Never
 
 T = TypeVar("T")
 
@@ -67,6 +78,8 @@ class Stepper:
         with release="eager", "raise".
     pack: step small parameters together.
     release: "eager" spends each gradient as it arrives, and frees it.
+    allow: what is not to be warned of, because it is meant: "divided", "scaled", "factors",
+        "items", "eval", "unowned".
     """
 
     def __init__(
@@ -83,7 +96,10 @@ class Stepper:
         on_nonfinite: OnNonFinite | None = None,
         pack: bool = True,
         release: Release = "window",
+        allow: Sequence[Doubt] = (),
+        **unknown: Never,
     ) -> None:
+        check_names(unknown, list(Stepper.__init__.__kwdefaults__ or ()))
         optimizers = several(optimizer)
         schedulers = several(scheduler)
         check_model(model)
@@ -92,7 +108,9 @@ class Stepper:
         check_scaler(scaler, optimizers)
         if on_nonfinite is None:
             on_nonfinite = "raise" if release == "eager" else "skip"
-        options = Options(accumulate, clip_norm, clip_value, on_fault, on_nonfinite, pack, release)
+        options = Options(
+            accumulate, clip_norm, clip_value, on_fault, on_nonfinite, pack, release, allow
+        )
         options.check_groups(sum(len(o.param_groups) for o in optimizers))
         scaling = Scaling(scaler)
         if release == "eager":
