@@ -62,6 +62,18 @@ def test_a_division_that_is_meant_is_not_told(how: str) -> None:
     assert classified(DIVISIONS[how], allow=["divided"]) == []
 
 
+def test_a_division_is_told_early_in_large_windows() -> None:
+    model = net()
+    stepper = Stepper(model, SGD(model.parameters(), 0.01), accumulate=1000)
+    said = []
+    for i, batch in enumerate(micro_batches(*[4] * 80)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            stepper.backward(mse(model, batch) / 1000, items=4)
+        said += [i] * len(caught)
+    assert said == [31]
+
+
 def test_a_likelihood_divided_by_two_is_told_in_windows_of_two() -> None:
     assert "divided by 2" in classified(lambda loss, _: loss / 2, accumulate=2)[0]
 

@@ -25,6 +25,8 @@ from gradledger.errors import StepperWarning
 _LIKELIHOODS = ("NllLoss", "BinaryCrossEntropy")
 WINDOWS = 2
 """So many are looked at closely."""
+MOST = 32
+"""Micro-batches of a window that are looked at: who divides, divides them all."""
 
 
 class Doubts:
@@ -37,6 +39,7 @@ class Doubts:
         self._scaling = scaling
         self._window = window
         self._silent: set[str] = set(options.allow)
+        self._enough = min(window.size, MOST)
         self._divided: list[bool] = []
         self._ratio: tuple[float, float] | None = None
         """Of the micro-batch before: of how many it was the mean, and its items."""
@@ -54,7 +57,7 @@ class Doubts:
         if updates and self._owners_wanted:
             self._owners_wanted = False
             self._look_for_owners(loss)
-        looking = len(self._divided) < WINDOWS * self._window.size
+        looking = len(self._divided) < WINDOWS * self._enough
         if looking and turn is not None and not turn.pending:
             self._read(loss, turn.items)
 
@@ -69,17 +72,18 @@ class Doubts:
             )
         size = self._window.size
         self._divided.append(size > 1 and _divides(found, size))
-        if len(self._divided) == size and all(self._divided):
+        seen = len(self._divided)
+        if seen == self._enough and all(self._divided):
             self._tell(
                 "divided",
                 f"each loss is divided by {size} already, and the Stepper divides the window by "
                 f"itself: its gradient is {size} times too small. Write stepper.backward(loss), "
                 f"without / {size}.",
             )
-        elif len(self._divided) == WINDOWS * size and 0 < sum(self._divided) < len(self._divided):
+        elif seen == WINDOWS * self._enough and 0 < sum(self._divided) < seen:
             self._tell(
                 "factors",
-                f"{sum(self._divided)} of the first {len(self._divided)} losses are divided by "
+                f"{sum(self._divided)} of the first {seen} losses are divided by "
                 f"{size} and the others are not, so that they weigh {size} times less. Pass each "
                 "loss as it is: the Stepper weighs by items.",
             )
