@@ -513,7 +513,8 @@ def test_a_frozen_parameter_stays_and_moves_when_it_thaws(pack: bool) -> None:
 def test_parameters_that_the_optimizer_does_not_own_get_nothing(pack: bool) -> None:
     model = net()
     before = copy.deepcopy(model[0].state_dict())
-    train(Stepper(model, SGD(model[2].parameters(), 0.1), pack=pack), model, micro_batches(4, 2))
+    stepper = Stepper(model, SGD(model[2].parameters(), 0.1), pack=pack, allow=["unowned"])
+    train(stepper, model, micro_batches(4, 2))
     assert all(p.grad is None for p in model.parameters())
     assert_same(model[0].state_dict(), before, exact=True)
 
@@ -583,7 +584,7 @@ def test_parameters_added_later_are_stepped_from_then_on(pack: bool) -> None:
     data = micro_batches(4, 1, 3, 2)
     a = AdamW(ours[2].parameters(), 0.01, eps=1e-3)
     b = AdamW(theirs[2].parameters(), 0.01, eps=1e-3)
-    stepper = Stepper(ours, a, accumulate=2, pack=pack)
+    stepper = Stepper(ours, a, accumulate=2, pack=pack, allow=["unowned"])
     train(stepper, ours, data)
     big_batches(theirs, b, windows(data, 2))
     a.add_param_group({"params": list(ours[0].parameters()), "lr": 0.05})
@@ -758,7 +759,8 @@ def test_a_double_backward_is_deposited(pack: bool) -> None:
 
     ours, theirs = net(), net()
     data = micro_batches(4, 1, 3, 2)
-    stepper = Stepper(ours, SGD(ours[0].parameters(), 0.1), accumulate=2, pack=pack)
+    first = SGD(ours[0].parameters(), 0.1)
+    stepper = Stepper(ours, first, accumulate=2, pack=pack, allow=["unowned"])
     for batch in stepper.over(data):
         stepper.backward(penalty(ours, batch), items=len(batch[1]))
     optimizer = SGD(theirs[0].parameters(), 0.1)

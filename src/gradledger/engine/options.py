@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from math import isfinite
 from numbers import Integral, Real
 from typing import Any, Literal, TypeAlias, get_args
@@ -15,6 +16,7 @@ from gradledger.errors import OptionError
 OnFault = Literal["continue", "drop"]
 OnNonFinite = Literal["skip", "raise", "allow"]
 Release = Literal["window", "eager"]
+Doubt = Literal["divided", "scaled", "factors", "items", "eval", "unowned"]
 ClipNorm: TypeAlias = "float | Sequence[float | None] | None"
 
 
@@ -29,6 +31,7 @@ class Options:
     on_nonfinite: OnNonFinite
     pack: bool
     release: Release
+    allow: Sequence[Doubt] = ()
 
     def __post_init__(self) -> None:
         _check_count(self.accumulate)
@@ -36,6 +39,10 @@ class Options:
         _check_choice("on_fault", self.on_fault, get_args(OnFault))
         _check_choice("on_nonfinite", self.on_nonfinite, get_args(OnNonFinite))
         _check_choice("release", self.release, get_args(Release))
+        if not isinstance(self.allow, list | tuple | set | frozenset):
+            raise OptionError(f"allow must be a list, as in allow=['divided'], got {self.allow!r}.")
+        for each in self.allow:
+            _check_choice("each of allow", each, get_args(Doubt))
         if self.clip_norm is not None and self.clip_value is not None:
             raise OptionError(
                 "clip_norm and clip_value can't both be given: after one, the other's limit means "
@@ -67,6 +74,26 @@ class Options:
                 f"clip_norm lists {len(self.clip_norm)} norms, and the optimizers have {groups} "
                 "param groups. Give one for each (None: not clipped), or one number for all."
             )
+
+
+_ELSEWHERE = {
+    "gradient_accumulation_steps": "accumulate",
+    "accumulation_steps": "accumulate",
+    "accumulate_grad_batches": "accumulate",
+    "max_grad_norm": "clip_norm",
+    "max_norm": "clip_norm",
+    "gradient_clip_val": "clip_norm",
+    "lr_scheduler": "scheduler",
+}
+"""What other libraries call it."""
+
+
+def check_names(unknown: Iterable[str], known: Iterable[str]) -> None:
+    """Raises OptionError for a keyword that there is not, with the one that was probably meant."""
+    for name in unknown:
+        near = _ELSEWHERE.get(name) or next(iter(get_close_matches(name, known, 1, 0.5)), None)
+        hint = f"Did you mean {near}?" if near else f"There are {', '.join(known)}."
+        raise OptionError(f"Stepper has no option {name!r}. {hint}")
 
 
 def _check_count(accumulate: Any) -> None:
