@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from gradledger.ledger.findings import CURE, Finding
 from gradledger.ledger.places import Place
+from gradledger.ledger.values import replace
 from gradledger.report.paths import shown
 from gradledger.report.sources import Sources
 from gradledger.report.terminal import Line, Terminal
@@ -51,7 +52,7 @@ def rows(finding: Finding, terminal: Terminal, sources: Sources) -> Iterator[Lin
 
 def at(place: Place) -> str:
     """`train.py:41`, as short as it is unmistakable."""
-    return visible(f"{shown(place.path)}:{place.line}")
+    return visible(str(replace(place, path=shown(place.path))))
 
 
 def callers(place: Place) -> list[Place]:

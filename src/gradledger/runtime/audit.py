@@ -13,8 +13,9 @@ from typing import Literal
 from gradledger.errors import LawBroken, OptionError
 from gradledger.ledger.book import Book
 from gradledger.ledger.events import Declare, Event, Read, RunEnd, Traits
-from gradledger.ledger.findings import Finding
+from gradledger.ledger.findings import Displayed, Finding
 from gradledger.ledger.naming import spelled
+from gradledger.ledger.opening import Opening
 from gradledger.ledger.outcomes import Tally
 from gradledger.ledger.places import Place
 from gradledger.ledger.unseen import Unseen
@@ -39,6 +40,7 @@ from gradledger.runtime.loaders import Loaders
 from gradledger.runtime.measuring import Measured, Measuring
 from gradledger.runtime.missing import without_gradient
 from gradledger.runtime.modules import Modules
+from gradledger.runtime.notebook_cells import in_notebook
 from gradledger.runtime.optimizers import Optimizers
 from gradledger.runtime.patches import Patches
 from gradledger.runtime.places import Places
@@ -56,7 +58,7 @@ from gradledger.runtime.zero import Zero
 RaiseOn = Literal["error", "warning"]
 
 
-class Audit:
+class Audit(Displayed):
     """The books of everything that happens between entering and leaving it."""
 
     def __init__(
@@ -95,6 +97,8 @@ class Audit:
         """Told what steps spend and move; before it is entered, or nothing is measured."""
         self._measuring: Measuring | None = None
         self._scribe: Scribe | None = None
+        self.opening = Opening() if in_notebook() else None
+        """The first events, for the timeline under a cell."""
         self._started = self._ended = 0.0
 
     # Entering and leaving
@@ -112,6 +116,8 @@ class Audit:
         except BaseException:
             self._patches.close()
             raise
+        if self.opening is not None:
+            self.journal.heard.append(self.opening.hear)
         if self._raises:  # when all others have heard
             self.journal.heard.append(self._raise)
             self.journal.told_late.append(self._raise)
@@ -165,7 +171,9 @@ class Audit:
     ) -> None:
         try:
             self._patches.close()
-            if not isinstance(error, LawBroken):
+            if isinstance(error, LawBroken):
+                self.journal.places.end_at_users_line(traceback)
+            else:
                 self._close(error)
         finally:
             self.journal.asleep = self.journal.closed = True
