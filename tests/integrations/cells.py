@@ -25,6 +25,11 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
 def notebook(*cells: str) -> NotebookNode:
     made: NotebookNode = nbformat.v4.new_notebook()  # type: ignore[no-untyped-call]
+    made.metadata.kernelspec = {
+        "name": "python3",
+        "display_name": "Python 3",
+        "language": "python",
+    }
     made.cells = [
         nbformat.v4.new_markdown_cell(cell[2:])  # type: ignore[no-untyped-call]
         if cell.startswith("# ")

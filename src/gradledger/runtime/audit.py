@@ -229,13 +229,13 @@ class Audit(Displayed):
             rule = find(finding.rule)
             if rule.severity in self._raises and finding in self._book.findings:
                 spelled = self._spelled(finding)
-                raise LawBroken(_message(spelled), spelled)
+                raise LawBroken(in_a_sentence(spelled), spelled)
 
     def _raise_late(self, raises: frozenset[Severity], waited: set[tuple[str, Place]]) -> None:
         """Raise for what could be told only at the end; what else the end brings is no surprise."""
         for finding in self.findings:
             if (finding.rule, finding.at) in waited and find(finding.rule).severity in raises:
-                raise LawBroken(_message(finding), finding)
+                raise LawBroken(in_a_sentence(finding), finding)
 
     def abandon(self) -> None:
         """Undo all that was patched, and say nothing: in a fork, the books are the parent's."""
@@ -319,7 +319,8 @@ def audit(
     return Audit(raise_on=raise_on, record=record, sample=sample)
 
 
-def _message(finding: Finding) -> str:
+def in_a_sentence(finding: Finding) -> str:
+    """What was found, where, by which evidence, and what mends it."""
     rule = find(finding.rule)
     seen = [f"{e.what} {e.at or e.note}" for e in finding.told]
     told = "; ".join([finding.detail, *seen])
