@@ -26,6 +26,8 @@ from gradledger.errors import (
 
 TYPE_CHECKING = False  # what typing would say, which takes longer to load than all of us
 if TYPE_CHECKING:
+    from typing import Any
+
     from gradledger.engine import Stepper
     from gradledger.runtime.audit import audit
     from gradledger.runtime.window_equality import assert_window_equals_batch
@@ -61,6 +63,23 @@ _NEEDS_TORCH = {
 
 __version__: str
 """The installed version. Looked up when asked for: importlib.metadata costs more than all of us."""
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext gradledger`: the magics `%%gradledger` and `%gradledger check`."""
+    _jupyter().load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """`%unload_ext gradledger`."""
+    _jupyter().unload(shell)
+
+
+def _jupyter() -> Any:
+    from importlib import import_module
+
+    # By name: who imports this package does not depend on what integrates it elsewhere.
+    return import_module("gradledger.integrations.jupyter")
 
 
 def __getattr__(name: str) -> object:

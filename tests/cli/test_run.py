@@ -115,9 +115,16 @@ def test_the_help_alone_is_enough_to_use_it(capsys: pytest.CaptureFixture[str]) 
         (["--fail_on=error", "script.py"], "Did you mean --fail-on?"),
         (
             ["a b.ipynb", "--epochs", "3"],
-            "a b.ipynb is a notebook, which Python can't run as it is. Make a script of it: "
-            "`jupyter nbconvert --to script 'a b.ipynb' && gradledger run 'a b.py' --epochs 3`.",
+            "a b.ipynb is a notebook, which takes no arguments: '--epochs 3' can't be given to it.",
         ),
+        (["a b.ipynb"], "a b.ipynb can't be run: it has no cells."),
+        (
+            ["old.ipynb"],
+            "old.ipynb can't be run: it is of nbformat 3: open and save it in Jupyter.",
+        ),
+        (["plain.ipynb"], "plain.ipynb is no notebook: line 1 is no JSON, Expecting value."),
+        (["bytes.ipynb"], "bytes.ipynb is no notebook: it is no JSON."),
+        (["r.ipynb"], "r.ipynb is a notebook for R, and gradledger audits Python."),
         (["src"], "Name a script in it, as in `gradledger run src/train.py`."),
         (["bare"], "bare is a folder without a __main__.py. Name a script, as in `gradledger run "),
         (["train.sh"], "as in `gradledger run -m package.train --lr $LR`."),
@@ -136,6 +143,10 @@ def test_what_can_not_be_started_gets_one_line(
 ) -> None:
     (folder / "broken.py").write_text("print(")
     (folder / "a b.ipynb").write_text("{}")
+    (folder / "old.ipynb").write_text('{"worksheets": []}')
+    (folder / "plain.ipynb").write_text("import torch")
+    (folder / "bytes.ipynb").write_bytes(b'{"\xff": 1}')
+    (folder / "r.ipynb").write_text('{"cells": [], "metadata": {"kernelspec": {"language": "R"}}}')
     (folder / "src").mkdir()
     (folder / "bare").mkdir()
     for name in ("model.py", "train.py"):

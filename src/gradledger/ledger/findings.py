@@ -9,7 +9,7 @@ from gradledger.ledger.values import Value, replace
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Literal
+    from typing import Any, Literal
 
     Certainty = Literal["observed", "certain", "likely", "possible"]
 else:
@@ -62,7 +62,33 @@ class Breach(Value):
     last_word: bool = False
 
 
-class Finding(Value):
+_REPORT = "gradledger.report.notebook"
+
+
+class Displayed:
+    """What IPython, and other notebooks after it, ask an object for.
+
+    The reports know the ledger, and not the other way round. So who shows something is looked up
+    by name, when a notebook asks for it.
+    """
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return str(_report().html(self))
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """The text that stands where there is no HTML: in a terminal, and in an exported file."""
+        printer.text(_report().text(self))
+
+
+def _report() -> Any:
+    from importlib import import_module
+
+    return import_module(_REPORT)
+
+
+class Finding(Displayed, Value):
     """A rule broken at one place in the code, however often."""
 
     rule: str

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from gradledger.ledger.values import Value
 
+_CELL = "<cell "
+
+
+def cell_path(number: int) -> str:
+    """The path of a cell of the notebook that is running, which is in no file that people know."""
+    return f"{_CELL}{number}>"
+
 
 class Place(Value):
     """The first line of a call, as a person would look it up.
@@ -17,6 +24,8 @@ class Place(Value):
     via: Place | None = None
 
     def __str__(self) -> str:
+        if self.path.startswith(_CELL):
+            return f"{self.path[1:-1]}, line {self.line}"
         return f"{self.path}:{self.line}"
 
     @property

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from gradledger.ledger.findings import CURE, Evidence, Finding, WitnessStep
 from gradledger.ledger.places import Place
+from gradledger.ledger.values import replace
 from gradledger.report.paths import shown
 from gradledger.report.sources import Sources
 from gradledger.report.terminal import Line, Terminal
@@ -78,7 +79,7 @@ def _is_on(evidence: Evidence, witness: Iterable[WitnessStep]) -> bool:
 
 def at(place: Place) -> str:
     """`train.py:41`, as short as it is unmistakable."""
-    return visible(f"{shown(place.path)}:{place.line}")
+    return visible(str(replace(place, path=shown(place.path))))
 
 
 def callers(place: Place) -> list[Place]:

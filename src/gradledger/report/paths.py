@@ -8,8 +8,11 @@ import os
 def cell_of(path: str) -> tuple[str, int | None]:
     """The file, and which cell of it, where the path is that of a notebook's cell.
 
-    `nb.ipynb:cell 3` is how people see it; programs want the file.
+    `nb.ipynb:cell 3` is how people see it; programs want the file. Of the notebook that is
+    running, no file is known: all cells are of one without a name.
     """
+    if path.startswith("<cell ") and path[6:-1].isdecimal():
+        return "<notebook>", int(path[6:-1])
     file, _, number = path.rpartition(":cell ")
     if file.endswith(".ipynb") and number.isdecimal():
         return file, int(number)

@@ -64,7 +64,7 @@ class Terminal:
         """Prints the lines. None is cut, and only prose is ever wrapped."""
         for line in lines:
             if self.console is None:
-                put("".join(map(_plain, line)).rstrip(), self.stream)
+                put("".join(map(plain, line)).rstrip(), self.stream)
             else:
                 from rich.text import Text
 
@@ -150,7 +150,7 @@ class Terminal:
 
 def width(line: Line) -> int:
     """How many columns a line takes."""
-    return sum(columns(_plain(piece)) for piece in line)
+    return sum(columns(plain(piece)) for piece in line)
 
 
 def _filled(text: str, width: int, margin: str) -> list[str]:
@@ -167,7 +167,8 @@ def _filled(text: str, width: int, margin: str) -> list[str]:
     )
 
 
-def _plain(piece: Piece) -> str:
+def plain(piece: Piece) -> str:
+    """Its text, without colour."""
     return visible(piece[0] if isinstance(piece, tuple) else str(piece))
 
 

@@ -13,8 +13,9 @@ from typing import Literal
 from gradledger.errors import LawBroken, OptionError
 from gradledger.ledger.book import Book
 from gradledger.ledger.events import Declare, Event, Read, RunEnd, Traits
-from gradledger.ledger.findings import Finding
+from gradledger.ledger.findings import Displayed, Finding
 from gradledger.ledger.naming import spelled
+from gradledger.ledger.opening import Opening
 from gradledger.ledger.outcomes import Tally
 from gradledger.ledger.places import Place
 from gradledger.ledger.unseen import Unseen
@@ -39,6 +40,7 @@ from gradledger.runtime.loaders import Loaders
 from gradledger.runtime.measuring import Measured, Measuring
 from gradledger.runtime.missing import without_gradient
 from gradledger.runtime.modules import Modules
+from gradledger.runtime.notebook_cells import in_notebook
 from gradledger.runtime.optimizers import Optimizers
 from gradledger.runtime.patches import Patches
 from gradledger.runtime.places import Places
@@ -57,7 +59,7 @@ from gradledger.runtime.zero import Zero
 RaiseOn = Literal["error", "warning"]
 
 
-class Audit:
+class Audit(Displayed):
     """The books of everything that happens between entering and leaving it."""
 
     def __init__(
@@ -99,6 +101,8 @@ class Audit:
         self.feed = None if sink is None else SinkFeed(sink, lambda: self.names)
         """What hands numbers and findings to the sink, if there is one."""
         self._scribe: Scribe | None = None
+        self.opening = Opening() if in_notebook() else None
+        """The first events, for the timeline under a cell."""
         self._started = self._ended = 0.0
 
     # Entering and leaving
@@ -119,6 +123,8 @@ class Audit:
         except BaseException:
             self._patches.close()
             raise
+        if self.opening is not None:
+            self.journal.heard.append(self.opening.hear)
         if self._raises:  # when all others have heard
             self.journal.heard.append(self._raise)
             self.journal.told_late.append(self._raise)
@@ -172,7 +178,9 @@ class Audit:
     ) -> None:
         try:
             self._patches.close()
-            if not isinstance(error, LawBroken):
+            if isinstance(error, LawBroken):
+                self.journal.places.end_at_users_line(traceback)
+            else:
                 self._close(error)
         finally:
             self.journal.asleep = self.journal.closed = True
@@ -230,13 +238,13 @@ class Audit:
             rule = find(finding.rule)
             if rule.severity in self._raises and finding in self._book.findings:
                 spelled = self._spelled(finding)
-                raise LawBroken(_message(spelled), spelled)
+                raise LawBroken(in_a_sentence(spelled), spelled)
 
     def _raise_late(self, raises: frozenset[Severity], waited: set[tuple[str, Place]]) -> None:
         """Raise for what could be told only at the end; what else the end brings is no surprise."""
         for finding in self.findings:
             if (finding.rule, finding.at) in waited and find(finding.rule).severity in raises:
-                raise LawBroken(_message(finding), finding)
+                raise LawBroken(in_a_sentence(finding), finding)
 
     def abandon(self) -> None:
         """Undo all that was patched, and say nothing: in a fork, the books are the parent's."""
@@ -322,7 +330,8 @@ def audit(
     return Audit(raise_on=raise_on, record=record, sample=sample, sink=sink)
 
 
-def _message(finding: Finding) -> str:
+def in_a_sentence(finding: Finding) -> str:
+    """What was found, where, by which evidence, and what mends it."""
     rule = find(finding.rule)
     seen = [f"{e.what} {e.at or e.note}" for e in finding.told]
     told = "; ".join([finding.detail, *seen])

@@ -69,7 +69,7 @@ class Frameworks:
         divisor = loss.weight.divisor
         if not divides or window < 2 or not isinstance(divisor, int | float):
             return loss
-        path = at.path if code is None else code.co_filename
+        path = at.path if code is None else self.journal.places.named(code.co_filename)
         found = division(self.journal.places.source(path), code, at)
         statement = divided_by(window, divisor / window, found)
         if statement is None:

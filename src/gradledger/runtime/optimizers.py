@@ -10,10 +10,11 @@ from typing import Any
 from torch import Tensor, compiler
 from torch.optim.optimizer import Optimizer, register_optimizer_step_pre_hook
 
-from gradledger.ledger.events import NO_CELLS, CellNames, Own, Skipped, Step
+from gradledger.ledger.events import NO_CELLS, CellNames, Edit, Own, Read, Skipped, Step
 from gradledger.ledger.page import Page
 from gradledger.ledger.places import Place
 from gradledger.runtime.backwards import Backwards
+from gradledger.runtime.cells import grad_of
 from gradledger.runtime.devices import here
 from gradledger.runtime.idle import Idle
 from gradledger.runtime.journal import Journal, Work
@@ -126,13 +127,21 @@ class Optimizers:
         if signature != known.signature:
             known.signature = signature
             with self.journal.entering:
-                self._own(known, optimizer, made_at or self.journal.arrive())
+                at = made_at or self.journal.arrive()
+                brought = self._own(known, optimizer, at)
+                if made_at is None and brought:
+                    # An audit of one cell of a notebook begins in the middle of a training. What
+                    # these hold may be spent, or be dropped without a word.
+                    self.journal.post(Edit(at, brought, "assign"))
+                    self.journal.post(Read(at, brought))
         return known
 
-    def _own(self, known: Known, optimizer: Optimizer, at: Place) -> None:
+    def _own(self, known: Known, optimizer: Optimizer, at: Place) -> CellNames:
+        """Tell which cells it owns; those of them that are new, and hold a gradient already."""
         cells, held = self.journal.cells, list(parameters(optimizer))
         if (stands_for := self.stand_ins.get(optimizer)) is not None:
             held = [leaf for ref in stands_for if (leaf := ref()) is not None]
+        new = [p for p in held if cells.slot(p) is None and grad_of(p) is not None]
         self.journal.meet(held, at)
         slots = (cells.slot(parameter) for parameter in held)
         known.slots = tuple(dict.fromkeys(slot for slot in slots if slot is not None))
@@ -141,6 +150,8 @@ class Optimizers:
         self.journal.own(known.slots)
         known.trainable = []
         self.journal.post(self.journal.made(Own, at, known.name, known.cells))
+        brought = (cells.slot(parameter) for parameter in new)
+        return cells.names_of(tuple(slot for slot in brought if slot is not None))
 
     def _around_init(self, real: Function) -> Function:
         def init(optimizer: Optimizer, *args: Any, **kwargs: Any) -> None:

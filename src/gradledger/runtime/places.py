@@ -15,6 +15,7 @@ import torch
 
 from gradledger.ledger.places import Place
 from gradledger.runtime.libraries import LibraryLines
+from gradledger.runtime.notebook_cells import shown_path
 from gradledger.runtime.sources import End, Source
 from gradledger.runtime.variables import variables
 
@@ -50,6 +51,8 @@ class Places:
         self._main = main
         self._users: dict[str, bool] = {}
         self._sources: dict[str, Source] = {}
+        self._named: dict[str, str] = {}
+        """For files of code, the paths under which places in them are told."""
         # By identity: Python hashes a code object anew each time, all of its bytecode.
         self.user_code: dict[int, bool] = {}
         """For code that was met: did the user write it?"""
@@ -168,11 +171,34 @@ class Places:
             traceback = traceback.tb_next
         return place
 
+    def end_at_users_line(self, traceback: TracebackType | None) -> None:
+        """Cut what lies below the program's innermost frame: libraries, and what we put round."""
+        last = None
+        while traceback is not None:
+            if self.is_users(traceback.tb_frame.f_code):
+                last = traceback
+            traceback = traceback.tb_next
+        if last is not None:
+            last.tb_next = None
+
     def source(self, path: str) -> Source:
         """The text of a file, as it was when it was first asked for."""
+        path = self.named(path)
         known = self._sources.get(path)
         if known is None:
             known = self._sources[path] = Source(path)
+        return known
+
+    def named(self, path: str) -> str:
+        """The path under which a place in this file is told: that of a cell has its number."""
+        known = self._named.get(path)
+        if known is None:
+            known = self._named[path] = shown_path(path)
+            if known != path:
+                self._named[known] = known
+                source = self._sources.setdefault(known, Source(known, file=path))
+                # For who shows a place later, without this audit.
+                linecache.cache[known] = len(source.text), None, source.lines, known
         return known
 
     def _find(self, code: CodeType, instruction: int, line: int) -> Spot:
@@ -187,7 +213,7 @@ class Places:
             # A loop ends where the last call in its body ends, and starts before it.
             if call is not None and call.lineno <= line:
                 line, column = call.lineno, call.col_offset
-        place = Place(code.co_filename, line, column)
+        place = Place(self.named(code.co_filename), line, column)
         return Spot(self._places.setdefault(place, place), end)
 
 

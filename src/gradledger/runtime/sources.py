@@ -18,11 +18,14 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 class Source:
-    """One file. Where there is no text, or none that is Python, it simply knows nothing."""
+    """One file. Where there is no text, or none that is Python, it simply knows nothing.
 
-    def __init__(self, path: str) -> None:
+    `file` is given where the text is found under another name than that of its places.
+    """
+
+    def __init__(self, path: str, *, file: str | None = None) -> None:
         self.path = path
-        self.lines = linecache.getlines(path)
+        self.lines = linecache.getlines(file or path)
         self.text = "".join(self.lines)
 
     @property

@@ -16,16 +16,6 @@ MOST = 80
 """Longer lines of a shell script are cut: they are shown as an example."""
 
 
-def of_notebook(path: str, arguments: Sequence[str]) -> str:
-    """How a notebook is audited."""
-    script = os.path.splitext(path)[0] + ".py"
-    rest = "".join(f" {shlex.quote(word)}" for word in arguments)
-    return (
-        f"{path} is a notebook, which Python can't run as it is. Make a script of it: `jupyter "
-        f"nbconvert --to script {shlex.quote(path)} && gradledger run {shlex.quote(script)}{rest}`."
-    )
-
-
 def of_missing(path: str) -> str:
     """A file beside the one that is not there, with nearly the same name."""
     folder, name = os.path.split(path)

@@ -39,7 +39,7 @@ def find_target(words: Sequence[str], *, module: bool = False) -> Target:
         here = _unless_told_otherwise(os.getcwd())
         return Target(first, ("-m", *arguments), here, module=first)
     if first.endswith(".ipynb") and not os.path.isdir(first) and os.path.exists(first):
-        raise TargetError(suggestions.of_notebook(first, arguments))
+        return _notebook(first, arguments)
     if os.path.exists(first):
         found = _folder_or_archive(first, arguments)
         if found or not os.path.isdir(first):
@@ -73,6 +73,16 @@ def _script(subject: str, path: str, arguments: Sequence[str]) -> Target:
     folder = _unless_told_otherwise(os.path.dirname(os.path.realpath(path)))
     file = _absolute(path)
     return Target(subject, (path, *arguments), folder, code=compiled(path, file), file=file)
+
+
+def _notebook(path: str, arguments: Sequence[str]) -> Target:
+    from gradledger.runtime.notebooks import check
+
+    check(path, arguments)
+    file = os.path.realpath(path)
+    source = f"from gradledger.runtime.notebooks import execute\nexecute({file!r})\n"
+    code = compile(source, f"<notebook {path}>", "exec", dont_inherit=True)
+    return Target(path, (path,), _unless_told_otherwise(os.path.dirname(file)), code=code)
 
 
 def _command(name: str, arguments: Sequence[str]) -> Target | None:

@@ -277,9 +277,13 @@ class Teller:
         sites = self.sites.all
         return tuple(sorted(found, key=lambda flow: (sites[flow.site].sort_key, *flow[1:])))
 
+    def position(self, number: int) -> tuple[int, int]:
+        """The turn and the mark in it at which an event that was wanted stands."""
+        return self._positions.get(number, (0, 0))
+
     def pin(self, index: int, noted: Noted) -> Pin:
         """Where a finding stands."""
-        turn, mark = self._positions.get(noted.first_event, (0, 0))
+        turn, mark = self.position(noted.first_event)
         last, _ = self._positions.get(noted.last_event, (turn, mark))
         return Pin(index, turn, mark, last)
 

@@ -12,6 +12,7 @@ from gradledger.ledger.places import Place
 from gradledger.ledger.verdict import Verdict
 from gradledger.report.counts import extent
 from gradledger.report.evidence import at, callers, places
+from gradledger.report.inspection import Inspection
 from gradledger.report.page.painting import painted
 from gradledger.report.page.patches import Patch, cure, example
 from gradledger.report.page.prose import prose
@@ -68,7 +69,7 @@ class Card(NamedTuple):
 
 
 def cards(
-    verdict: Verdict, findings: list[Finding], cures: Cures, pinned: set[int]
+    verdict: Verdict | Inspection, findings: list[Finding], cures: Cures, pinned: set[int]
 ) -> tuple[Card, ...]:
     """A card for each finding, in the order in which they are numbered on the page."""
     sources = Sources(verdict.sources)
@@ -79,7 +80,12 @@ def cards(
 
 
 def _card(
-    number: int, finding: Finding, verdict: Verdict, sources: Sources, cures: Cures, pinned: bool
+    number: int,
+    finding: Finding,
+    verdict: Verdict | Inspection,
+    sources: Sources,
+    cures: Cures,
+    pinned: bool,
 ) -> Card:
     rule = find(finding.rule)
     diff = cures.get((finding.rule, finding.at))
@@ -98,7 +104,7 @@ def _card(
         ),
         fix=prose(sentence(fix(finding))),
         symptom=prose(sentence(rule.symptom)),
-        extent=extent(finding, verdict),
+        extent=extent(finding, verdict) if isinstance(verdict, Verdict) else "",
         patch=cure(diff) if diff else example(rule),
         pinned=pinned,
     )
