@@ -25,6 +25,8 @@ VERDICT = Verdict(
 class Books:
     """An audit that has found what it was told to find."""
 
+    feed = None
+
     def __init__(self, verdict: Verdict) -> None:
         self._verdict = verdict
         self.left_with: object = "not left"
