@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.amp import GradScaler
 from torch.nn.functional import cross_entropy
-from torch.optim import SGD, Adam
+from torch.optim import LBFGS, SGD, Adam
 
 from gradledger import Stepper
 from gradledger.errors import OptionError, StepperWarning
@@ -181,6 +181,12 @@ def test_eval_mode_that_is_meant_or_changes_nothing_is_not_told() -> None:
     for model, allow in cases:
         stepper = Stepper(model, SGD(model.parameters(), 0.1), allow=allow)
         stepper.backward(mse(model, micro_batches(4)[0]), items=4)
+
+
+def test_eval_mode_is_right_for_an_optimizer_that_evaluates_the_loss_itself() -> None:
+    model = with_dropout().eval()
+    stepper = Stepper(model, LBFGS(model.parameters(), max_iter=2))
+    stepper.run(micro_batches(4)[0], lambda batch: mse(model, batch))
 
 
 def test_a_parameter_that_no_optimizer_owns_is_told_once() -> None:

@@ -17,6 +17,7 @@ from torch.optim import Optimizer
 from gradledger.engine.loss_nodes import Reading, read
 from gradledger.engine.options import Doubt, Options
 from gradledger.engine.ownership import Ownership
+from gradledger.engine.parties import evaluates
 from gradledger.engine.places import outside
 from gradledger.engine.scaling import Scaling
 from gradledger.engine.window import Window
@@ -39,6 +40,8 @@ class Doubts:
         self._scaling = scaling
         self._window = window
         self._silent: set[str] = set(options.allow)
+        if any(map(evaluates, ownership.optimizers)):
+            self._silent.add("eval")  # it compares losses, and dropout would make each another
         self._enough = min(window.size, MOST)
         self._divided: list[bool] = []
         self._ratio: tuple[float, float] | None = None
