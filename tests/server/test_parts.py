@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 from pygls.workspace import PositionCodec
 
+from gradledger.ledger.findings import Finding, WitnessStep
+from gradledger.ledger.places import Place
 from gradledger.server.documents import bytes_of, path_of
 from gradledger.server.edits import text_edits
+from gradledger.server.hover import explained
 from gradledger.server.ignoring import ignore
 from gradledger.server.pacing import Pacing
 from tests.server.editor import applied
@@ -110,3 +113,14 @@ def test_the_server_loads_no_torch() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout == "False\n"
+
+
+def test_the_path_and_its_assumptions_are_explained() -> None:
+    here, there = Place("train.py", 8), Place("helper.py", 3)
+    steps = WitnessStep("deposited", there, "iteration 1"), WitnessStep("spent", here, "")
+    assumed = ("only with `--fp16` on; it is off by default",)
+    finding = Finding("GL101", here, "2 deposits", "certain", witness=steps, assumptions=assumed)
+    text = explained([finding])
+    assert "1. deposited, helper.py:3 (iteration 1)\n2. spent, line 8\n" in text
+    assert "**Assumes**: only with `--fp16` on; it is off by default." in text
+    assert "How it happens" not in explained([Finding("GL101", here, "2 deposits", "certain")])

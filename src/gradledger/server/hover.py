@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gradledger.ledger.findings import Finding
+from gradledger.ledger.findings import Finding, WitnessStep
 from gradledger.rules import find
 from gradledger.rules.explanation import before_the_example, sentence
 from gradledger.rules.framework_cures import fix
@@ -29,8 +29,15 @@ def _explained(finding: Finding) -> Iterator[str]:
 
 
 def _witness(finding: Finding) -> Iterator[str]:
-    """The path on which it happens, and what that path assumes, where the finding has them."""
-    for heading, name in (("How it happens", "witness"), ("If", "assumptions")):
-        steps = [f"{number}. {step}" for number, step in enumerate(getattr(finding, name, ()), 1)]
-        if steps:
-            yield "\n".join([f"**{heading}**:", "", *steps])
+    """The path on which it happens, and what that path assumes."""
+    if finding.witness:
+        steps = [f"{n}. {_step(step, finding)}" for n, step in enumerate(finding.witness, 1)]
+        yield "\n".join(["**How it happens**:", "", *steps])
+    if finding.assumptions:
+        yield f"**Assumes**: {'; '.join(finding.assumptions)}."
+
+
+def _step(step: WitnessStep, finding: Finding) -> str:
+    at, here = step.at, step.at.path == finding.at.path
+    place = f"line {at.line}" if here else f"{at.path}:{at.line}"
+    return f"{step.what}, {place}" + (f" ({step.when})" if step.when else "")
