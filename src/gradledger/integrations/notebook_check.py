@@ -12,7 +12,6 @@ from gradledger.ledger.findings import Evidence, Finding
 from gradledger.ledger.places import Place, cell_path
 from gradledger.ledger.values import replace
 from gradledger.report.inspection import Inspection, NotChecked, Suppressed, Unknown
-from gradledger.rules import find
 from gradledger.static.runner.runner import check_bytes
 from gradledger.static.source.cell_places import file_and_cell, texts
 from gradledger.static.source.files import Source, from_bytes
@@ -34,7 +33,7 @@ def check(cells: Mapping[int, str], *, possible: bool = False) -> Inspection:
     unshown = 0
     for finding in result.checked.findings:
         ignore = comments.of(finding.rule, _line(source, finding.at))
-        if finding.certainty == "possible" and not (possible or find(finding.rule).show_possible):
+        if finding.certainty == "possible" and not possible:
             unshown += ignore is None
         elif ignore is None:
             shown.append(_told(finding))
