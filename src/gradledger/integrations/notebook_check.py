@@ -79,7 +79,9 @@ def _told(finding: Finding) -> Finding:
     evidence = (
         e if e.at is None else Evidence(e.what, _place(e.at), e.note) for e in finding.evidence
     )
-    return replace(finding, at=_place(finding.at), evidence=tuple(evidence))
+    witness = tuple(replace(step, at=_place(step.at)) for step in finding.witness)
+    at = _place(finding.at)
+    return replace(finding, at=at, evidence=tuple(evidence), witness=witness)
 
 
 def _place(place: Place) -> Place:
