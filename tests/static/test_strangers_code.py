@@ -19,15 +19,12 @@ from tests.static.twins.blamed_in_public_code import PROBES, WASTED
 
 TWINS = {**blamed.TWINS, **missed.TWINS, **weighed.TWINS, **unrelated.TWINS}
 
-_TWO_QUESTIONS = "a conditional expression does not split paths, so its flag is two questions"
 _RATE = "a rate out of param_groups that is printed counts as a look at the gradients"
 _PARTS = "a clear of a part of the net counts as one that may clear all of it"
 _BY_NAME = "a divisor is known by its name, and not by its value"
 _ONE = "a window of 1 is taken for no window, whoever may change it"
 
 BLAMED = {
-    "a conditional expression and a later if ask the same": _TWO_QUESTIONS,
-    "a flag in an attribute of a base class is asked twice": _TWO_QUESTIONS,
     "a method makes a leaf and its optimizer anew": "what each call makes is taken for one object",
     "a net is frozen outside its own turn": "what a string was compared with is forgotten",
     "arithmetic of data has no graph": "what changes .data in place is taken for a sum of graphs",
@@ -36,8 +33,6 @@ BLAMED = {
 """Why something is said of the right program."""
 
 MISSED = {
-    "a conditional expression and a later if ask the same": _TWO_QUESTIONS,
-    "a flag in an attribute of a base class is asked twice": _TWO_QUESTIONS,
     "a scaler in an attribute is there or not, asked both ways": (
         "a loss that is scaled under one question and stepped under its opposite"
     ),
