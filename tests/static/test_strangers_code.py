@@ -28,7 +28,6 @@ BLAMED = {
     "a method makes a leaf and its optimizer anew": "what each call makes is taken for one object",
     "a net is frozen outside its own turn": "what a string was compared with is forgotten",
     "arithmetic of data has no graph": "what changes .data in place is taken for a sum of graphs",
-    "what is left is stepped in a try behind the loop": "a flush in a try is not taken for one",
 }
 """Why something is said of the right program."""
 
