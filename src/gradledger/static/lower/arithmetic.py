@@ -176,6 +176,8 @@ def eval_unary(machine: Machine, node: ast.UnaryOp) -> Known:
         return Constant.of(-number) if isinstance(number, int | float) else PLAIN
     if isinstance(node.op, ast.Not):
         return PLAIN
+    if isinstance(value, Thing) and value.leaf and not value.plain:
+        return computed(machine, value)  # the graph of what is made of a leaf leads to it
     return replace(value, key="", leaf=False) if isinstance(value, Thing) else value
 
 
