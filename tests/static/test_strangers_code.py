@@ -90,7 +90,6 @@ def test_a_file_that_trains_through_an_import_is_never_called_empty() -> None:
     assert checked.followed or checked.unknown
 
 
-@pytest.mark.xfail(strict=True, reason="rounds that may not be, and no_grad, are not looked at")
 @pytest.mark.parametrize("name", WASTED)
 def test_waste_is_told_only_of_the_backward_that_causes_it(name: str) -> None:
     program, clear, cause = WASTED[name]
