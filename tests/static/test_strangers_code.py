@@ -26,7 +26,6 @@ _ONE = "a window of 1 is taken for no window, whoever may change it"
 
 BLAMED = {
     "a method makes a leaf and its optimizer anew": "what each call makes is taken for one object",
-    "arithmetic of data has no graph": "what changes .data in place is taken for a sum of graphs",
 }
 """Why something is said of the right program."""
 
