@@ -24,9 +24,7 @@ _PARTS = "a clear of a part of the net counts as one that may clear all of it"
 _BY_NAME = "a divisor is known by its name, and not by its value"
 _ONE = "a window of 1 is taken for no window, whoever may change it"
 
-BLAMED = {
-    "a method makes a leaf and its optimizer anew": "what each call makes is taken for one object",
-}
+BLAMED: dict[str, str] = {}
 """Why something is said of the right program."""
 
 MISSED = {
