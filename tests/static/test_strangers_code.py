@@ -71,13 +71,17 @@ def test_the_fault_is_found_and_nothing_else(text: str) -> None:
     assert shown(check(program)) == expected
 
 
-@each(
-    PROBES,
-    after=ONE_NET,
-    wrong={"a probe is cleared, and a comment says so": "comments are not read"},
-)
+@each(PROBES, after=ONE_NET)
 def test_nothing_is_said_of_a_probe(text: str) -> None:
     assert shown(check(correct(text))) == set()
+
+
+def test_a_clear_is_a_probe_only_by_the_comment_that_says_so() -> None:
+    text = ONE_NET + dedent(PROBES["a probe is cleared, and a comment says so"])
+    said = next(line for line in text.splitlines() if "# a fake step" in line)
+    assert {rule for rule, _ in shown(check(text.replace(said, "        # the next batch")))} == {
+        "GL201"
+    }
 
 
 def test_a_file_that_trains_through_an_import_is_never_called_empty() -> None:
