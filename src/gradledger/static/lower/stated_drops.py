@@ -9,9 +9,10 @@ from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
 
 _SAYS_SO = Pattern(
-    r"(?i)#.*\b(?:probes?|fake|dummy|dry[- ]?run|discard(?:s|ed|ing)?|thr(?:o|e)wn? away"
-    r"|throw(?:s|ing)? away|on purpose)\b"
+    r"(?i)#.*\b(?:probes?|dry[- ]?run|(?:fake|dummy) (?:step|pass|backward|update|forward)"
+    r"|gradients? (?:is|are) (?:only |just )?(?:discarded|dropped|thrown away))\b"
 )
+"""A GAN's `fake` samples are none of that."""
 
 
 def is_stated_drop(module: Module, clear: ast.expr) -> bool:
