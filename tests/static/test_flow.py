@@ -59,13 +59,23 @@ def test_it_does_not_matter_who_comes_first(one: Flow, other: Flow) -> None:
 @given(FLOWS, FLOWS)
 def test_what_both_know_for_certain_is_known(one: Flow, other: Flow) -> None:
     met = join(one, other)
-    for certain in ("frozen", "frozen_if", "evaluating", "guarded"):
+    for certain in ("frozen", "evaluating", "guarded"):
         ours, theirs = getattr(one, certain), getattr(other, certain)
         assert getattr(met, certain) == ours & theirs
     assert met.held_back == (one.held_back and other.held_back)
     for name in one.store.keys() & other.store.keys():
         if one.store[name] == other.store[name]:
             assert met.store[name] == one.store[name]
+
+
+@given(FLOWS, FLOWS)
+def test_what_an_answer_has_frozen_stays_so_where_the_other_way_has_frozen_it_anyway(
+    one: Flow, other: Flow
+) -> None:
+    met = join(one, other).frozen_if
+    assert one.frozen_if & other.frozen_if <= met <= one.frozen_if | other.frozen_if
+    for fact in one.frozen_if - other.frozen_if:
+        assert (fact in met) is (fact[0] in other.frozen)
 
 
 @given(FLOWS, FLOWS)

@@ -18,8 +18,8 @@ from gradledger.ledger.page import Page
 from gradledger.ledger.places import Place
 from gradledger.rules.gl204_gradient_never_used import users
 from gradledger.static.certainty.sight import Sight
-from gradledger.static.ir.blocks import events_in
-from gradledger.static.ir.program import Program
+from gradledger.static.ir.blocks import events_in, pieces
+from gradledger.static.ir.program import Loop, Program
 from gradledger.static.lower.freezing import may_freeze
 from gradledger.static.solve.paths import Facts
 from gradledger.static.solve.solver import Solution
@@ -42,6 +42,7 @@ def is_always_wasted(finding: Finding, solution: Solution, options: Collection[s
         _surely_reaches(program, site, name)
         and not any(_may_be_used(page, name, site) for page in paths)
         and _whatever_is_chosen(paths, name, site)
+        and not _is_left_by_a_loop(finding, solution, name, site)
         for name in sorted(finding.cells)
         for site in _wasted_sites(paths, name)
     )
@@ -76,6 +77,22 @@ def _whatever_is_chosen(paths: dict[Page, set[Facts]], name: str, site: Place) -
         if any(h.at == site for cell in _cells(page, name) for h in _wasted(page, cell)):
             with_it |= frozenset().union(*chosen)
     return asked <= with_it
+
+
+def _is_left_by_a_loop(finding: Finding, solution: Solution, name: str, site: Place) -> bool:
+    """Is it only here where a loop has had no round, that drops it by a clear of its own?"""
+    for loop in pieces(solution.program):
+        if not isinstance(loop, Loop) or loop.at_least:
+            continue
+        inside = list(events_in(loop))
+        if any(e.at in (site, finding.at) for e in inside if isinstance(e, Backward | Clear)):
+            continue
+        for clear in inside:
+            if isinstance(clear, Clear) and name in clear.cells:
+                met = solution.met.met_by((finding.rule, clear.at))
+                if site in _wasted_sites((page for _, (page, _) in met), name):
+                    return True
+    return False
 
 
 def _cells(page: Page, name: str) -> Iterator[Cell]:

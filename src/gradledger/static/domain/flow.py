@@ -48,7 +48,7 @@ def join(one: Flow, other: Flow) -> Flow:
         one.store if one.store is other.store else joined(one.store, other.store),
         frozen=one.frozen & other.frozen,
         half_frozen=one.half_frozen | other.half_frozen,
-        frozen_if=one.frozen_if & other.frozen_if,
+        frozen_if=_frozen_if(one, other) | _frozen_if(other, one),
         evaluating=one.evaluating & other.evaluating,
         guarded=one.guarded & other.guarded,
         grad_in_doubt=one.grad_in_doubt or other.grad_in_doubt,
@@ -56,6 +56,11 @@ def join(one: Flow, other: Flow) -> Flow:
         listening=one.listening or other.listening,
         rest_at=one.rest_at | other.rest_at,
     )
+
+
+def _frozen_if(one: Flow, other: Flow) -> frozenset[tuple[str, str, bool]]:
+    """What holds on one way, and on the other too: for the same answer, or for any."""
+    return frozenset(f for f in one.frozen_if if f in other.frozen_if or f[0] in other.frozen)
 
 
 def again(before: Flow, after: Flow, changed: Store) -> Flow:

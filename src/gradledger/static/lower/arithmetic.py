@@ -176,18 +176,9 @@ def eval_unary(machine: Machine, node: ast.UnaryOp) -> Known:
         return Constant.of(-number) if isinstance(number, int | float) else PLAIN
     if isinstance(node.op, ast.Not):
         return PLAIN
+    if isinstance(value, Thing) and value.leaf and not value.plain:
+        return computed(machine, value)  # the graph of what is made of a leaf leads to it
     return replace(value, key="", leaf=False) if isinstance(value, Thing) else value
-
-
-def eval_conditional(machine: Machine, node: ast.IfExp) -> Known:
-    """One of two values."""
-    asked = machine.condition(node.test)
-    if isinstance(asked, bool):
-        return machine.eval(node.body if asked else node.orelse)
-    one, other = machine.eval(node.body), machine.eval(node.orelse)
-    if isinstance(one, Flag) and isinstance(other, Constant) and _is_more_than_one(node.test):
-        return one  # windows of one micro-batch: what is asked has the same answer there
-    return join(one, other)
 
 
 def eval_boolean(machine: Machine, node: ast.BoolOp) -> Known:
@@ -279,14 +270,6 @@ def _graph_of(value: Known) -> Keys:
     if isinstance(value, Thing):
         return NO_KEYS if value.plain else reach_of(value)
     return reach_of(value)
-
-
-def _is_more_than_one(test: ast.expr) -> bool:
-    """`window > 1`."""
-    match test:
-        case ast.Compare(ops=[ast.Gt() | ast.NotEq()], comparators=[ast.Constant(value=1)]):
-            return True
-    return False
 
 
 def _value_text(node: ast.AST) -> str:

@@ -210,6 +210,8 @@ def run_aug_assign(machine: Machine, node: ast.AugAssign) -> None:
     if is_update_by_hand(machine, node.target, node):
         return
     before, value = machine.eval(node.target), used(machine, node.value)
+    if _changes_data(machine, node.target):
+        return
     if isinstance(before, Gradients):
         machine.emit(Edits(machine.at(node), *named_by(before.of), "change"))
         return
@@ -239,6 +241,14 @@ def run_aug_assign(machine: Machine, node: ast.AugAssign) -> None:
     machine.assign(node.target, made)
     if isinstance(node.target, ast.Subscript) and isinstance(made, Thing) and made.kept:
         hold(machine, node.target, made)
+
+
+def _changes_data(machine: Machine, target: ast.expr) -> bool:
+    """`w.data -= change`, of a tensor: its values change in place, and no graph is recorded."""
+    if not isinstance(target, ast.Attribute) or target.attr != "data":
+        return False
+    owner = machine.eval(target.value)
+    return isinstance(owner, Parameters) or (isinstance(owner, Thing) and owner.cls is None)
 
 
 def run_delete(machine: Machine, node: ast.Delete) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import combinations
 
 from gradledger.ledger.values import replace
 from gradledger.static.domain.values import UNKNOWN, Constant, Items, Known, Thing, reach_of
+from gradledger.static.ir.answers import exclude
 from gradledger.static.ir.effects import Deposits, Excuses
 from gradledger.static.ir.keys import NO_KEYS, within
 from gradledger.static.ir.program import Branch, Do, Program
@@ -73,19 +75,26 @@ def deposit(
 def _deposit_where_frozen(machine: Machine, effect: Deposits) -> None:
     """What an option has frozen gets nothing where that option is chosen."""
     asked = sorted({name for key, name, _ in machine.flow.frozen_if if _reaches(effect, key)})
-    if (
-        len(asked) != 1 or len(machine.log.optimizers) < 2
-    ):  # of several, the paths would be too many
+    # Of several that may all be chosen, the paths would be too many.
+    if len(machine.log.optimizers) < 2 or not asked or not _one_at_most(asked):
         machine.emit(effect)
         return
-    name = asked[0]
 
-    def frozen_if(answer: bool) -> Program:
-        keys = {key for key, *way in machine.flow.frozen_if if way == [name, answer]}
+    def where(chosen: str | None) -> Program:
+        facts = machine.flow.frozen_if
+        keys = {key for key, name, way in facts if name in asked and way is (name == chosen)}
         return Do(replace(effect, frozen=effect.frozen | keys))
 
-    machine.effort.count_work(2)
-    machine.out.append(Branch(frozen_if(True), frozen_if(False), name))
+    written = where(None)
+    for name in reversed(asked):
+        written = Branch(where(name), written, name)
+    machine.effort.count_work(len(asked) + 1)
+    machine.out.append(written)
+
+
+def _one_at_most(asked: list[str]) -> bool:
+    """`kind == "a"`, `kind == "b"`: can no two of them be true together?"""
+    return all(exclude((one, True), (other, True)) for one, other in combinations(asked, 2))
 
 
 def _may_be_for_others(machine: Machine, retain: Known, reach: frozenset[str]) -> bool:

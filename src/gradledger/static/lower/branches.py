@@ -111,7 +111,7 @@ def _write_branch(machine: Machine, node: ast.If, asked: Condition) -> None:
         return write
 
     then, orelse, frozen = machine.both(body(node.body), body(node.orelse))
-    _note_frozen(machine, asked, frozen)
+    note_frozen(machine, asked, frozen)
     if guard and holds(then, Spends) != holds(orelse, Spends):
         # No step behind a guard: what is dropped later on is dropped for a reason.
         excuse = machine.block(lambda: excuse_drops(machine, node))
@@ -129,7 +129,7 @@ def _write_branch(machine: Machine, node: ast.If, asked: Condition) -> None:
     machine.out.append(chosen(asked, then, orelse))
 
 
-def _note_frozen(machine: Machine, asked: Condition, frozen: tuple[Keys, Keys]) -> None:
+def note_frozen(machine: Machine, asked: Condition, frozen: tuple[Keys, Keys]) -> None:
     """What one answer has frozen stays so wherever the same is asked again."""
     if counts_rounds(asked):
         half_frozen = machine.flow.half_frozen.union(*frozen)

@@ -14,7 +14,6 @@ from gradledger.static.lower.arithmetic import (
     eval_binary,
     eval_boolean,
     eval_comparison,
-    eval_conditional,
     eval_unary,
 )
 from gradledger.static.lower.assign import (
@@ -35,6 +34,7 @@ from gradledger.static.lower.branches import (
     run_return,
 )
 from gradledger.static.lower.calls import eval_call
+from gradledger.static.lower.conditional_expressions import eval_conditional
 from gradledger.static.lower.deepspeed import deepspeed_call, deepspeed_made, engine_backward
 from gradledger.static.lower.expressions import (
     eval_comprehension,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from gradledger.ledger.values import replace
 from gradledger.static.domain.values import FunctionDef
 from gradledger.static.ir.program import NOTHING, Branch, Do, Forget, Leave
-from gradledger.static.lower.branches import run_if
+from gradledger.static.lower.branches import excuse_drops, run_if
 from gradledger.static.lower.names import full_name
 from gradledger.static.lower.spelling import called_name
+from gradledger.static.lower.stated_drops import is_stated_drop
 from gradledger.static.lower.with_ import NO_GRAD
 from gradledger.static.project.module import Function
 from gradledger.static.source import syntax as ast
@@ -32,6 +33,9 @@ def run_expression(machine: Machine, node: ast.Expr) -> None:
     if isinstance(node.value, ast.BoolOp):
         run_if(machine, _as_branch(machine, node, node.value))
         return
+    clears = isinstance(node.value, ast.Call) and called_name(node.value) == "zero_grad"
+    if clears and is_stated_drop(machine.context.scope.module, node.value):
+        excuse_drops(machine, node)
     machine.eval(node.value)
     if not isinstance(node.value, ast.Call):
         return

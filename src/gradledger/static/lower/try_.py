@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gradledger.ledger.events import Fault
 from gradledger.static.domain.flow import join
 from gradledger.static.ir.blocks import acts, branch, does, holds
-from gradledger.static.ir.effects import Deposits
+from gradledger.static.ir.effects import Deposits, Spends
 from gradledger.static.ir.program import Try
 from gradledger.static.lower.branch_tests import CLEARS
 from gradledger.static.lower.branches import excuse_drops
@@ -35,11 +35,14 @@ def run_try(machine: Machine, node: ast.Try) -> None:
 
     def recover() -> None:
         machine.flow = join(machine.fork(), before)
-        if any(_gives_up(machine, handler) for handler in node.handlers):
+        if flush or any(_gives_up(machine, handler) for handler in node.handlers):
             excuse_drops(machine, node)
         _handlers(machine, node.handlers)
 
     body = machine.block(attempt)
+    ended = (machine.context.scope.id, len(machine.context.loops)) in before.rest_at
+    # Behind a loop with windows, who tries to step means to leave nothing over.
+    flush = ended and holds(body, Spends) and not holds(body, Deposits)
     after = machine.fork()
     handler = machine.block(recover)
     machine.flow = join(after, machine.fork())  # who leaves here may go on with the next round

@@ -65,7 +65,8 @@ def _named_thing(machine: Machine, thing: Thing, full: str, node: ast.AST) -> Th
     thing = replace(thing, key=full)
     if has_parameters(thing.built):
         machine.log.made.add(full)
-    if again or (made and (machine.context.loops or "@" in full)):
+    fresh = made or (thing.leaf and not thing.reach)  # a leaf without a name is made right here
+    if again or (fresh and (machine.context.loops or "@" in full)):
         machine.emit(Renews(machine.at(node), frozenset({full})))
     return thing
 
