@@ -32,6 +32,10 @@ def run_expression(machine: Machine, node: ast.Expr) -> None:
     if isinstance(node.value, ast.BoolOp):
         run_if(machine, _as_branch(machine, node, node.value))
         return
+    match node.value:
+        case ast.Attribute(value=owner, attr="zero_grad"):  # without parentheses: nobody calls it
+            machine.eval(owner)
+            return
     machine.eval(node.value)
     if not isinstance(node.value, ast.Call):
         return
