@@ -20,7 +20,6 @@ from tests.static.twins.blamed_in_public_code import PROBES, WASTED
 TWINS = {**blamed.TWINS, **missed.TWINS, **weighed.TWINS, **unrelated.TWINS}
 
 _TWO_QUESTIONS = "a conditional expression does not split paths, so its flag is two questions"
-_RATE = "a rate out of param_groups that is printed counts as a look at the gradients"
 _PARTS = "a clear of a part of the net counts as one that may clear all of it"
 _BY_NAME = "a divisor is known by its name, and not by its value"
 _ONE = "a window of 1 is taken for no window, whoever may change it"
@@ -43,8 +42,6 @@ MISSED = {
     ),
     "arithmetic of data has no graph": "arithmetic of parameters is not taken for a graph",
     "an imported object deposits and steps": "nothing is known of timm's scaler",
-    "a rate in a progress bar reads no gradient": _RATE,
-    "a rate beside a window whose micro-batches are each cleared": _RATE,
     "unknown nets, and a graph that nothing walks again": "an unknown net may keep its outputs",
     "an update with nothing recorded": "an update is only asked for after a step",
     "an unscale that neither a step nor an update follows": "a clear forgets the unscale before it",
