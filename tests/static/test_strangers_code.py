@@ -21,7 +21,6 @@ TWINS = {**blamed.TWINS, **missed.TWINS, **weighed.TWINS, **unrelated.TWINS}
 
 _TWO_QUESTIONS = "a conditional expression does not split paths, so its flag is two questions"
 _PARTS = "a clear of a part of the net counts as one that may clear all of it"
-_BY_NAME = "a divisor is known by its name, and not by its value"
 _ONE = "a window of 1 is taken for no window, whoever may change it"
 
 BLAMED = {
@@ -57,10 +56,6 @@ MISSED = {
     "a window whose size is a literal of 1": _ONE,
     "a helper computes the mean": "a mean in a dict that a helper returns is not seen",
     "a mean times a ratio": "a factor may be the weight of the micro-batch",
-    "Accelerate divides, and the code by another name": _BY_NAME,
-    "the Trainer divides, and compute_loss by another name": _BY_NAME,
-    "Lightning divides, and training_step by another name": _BY_NAME,
-    "DeepSpeed divides, and so does the code": "what an engine steps is not followed here",
 }
 """Why the fault is not found, or something else is said beside it."""
 

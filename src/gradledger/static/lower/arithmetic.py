@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
+from gradledger.ledger.events import Weight
 from gradledger.ledger.values import replace
 from gradledger.static.domain.contents import are_among, carried_by
 from gradledger.static.domain.join import join
@@ -86,8 +87,8 @@ def combined(machine: Machine, left: Known, right: Known, operator: str, node: a
         return PLAIN
     weight = replace(weight_of(left), divisor=None)
     if operator == "/" and is_plain_number(right):
-        text = ast.unparse(node.right) if isinstance(node, ast.BinOp) else _value_text(node)
-        weight = divided(weight_of(left), right, text, machine.at(node))
+        spelled = node.right if isinstance(node, ast.BinOp) else getattr(node, "value", None)
+        weight = divide(machine, weight_of(left), right, spelled, node)
         if weight_of(left) == SUM and isinstance(node, ast.BinOp):
             weight = MEAN if _counts_the_batch(machine, node.right) else weight
     elif operator == "*":
@@ -104,6 +105,19 @@ def combined(machine: Machine, left: Known, right: Known, operator: str, node: a
             weight = added(weight_of(left), weight_of(right))
     made = computed(machine, left, right)
     return replace(made, weight=weight, among=are_among(left, right))
+
+
+def divide(
+    machine: Machine, weight: Weight, by: Known, spelled: ast.expr | None, node: ast.AST
+) -> Weight:
+    """The weight of a loss that is divided here; by what is kept, for it may be the window."""
+    at = machine.at(node)
+    if spelled is None:
+        return divided(weight, by, "?", at)
+    before = machine.log.divisors.get(at, ())
+    if (by, spelled, node) not in before:
+        machine.log.divisors[at] = (*before, (by, spelled, node))
+    return divided(weight, by, ast.unparse(spelled), at)
 
 
 def _counts_the_batch(machine: Machine, node: ast.expr) -> bool:
@@ -287,8 +301,3 @@ def _is_more_than_one(test: ast.expr) -> bool:
         case ast.Compare(ops=[ast.Gt() | ast.NotEq()], comparators=[ast.Constant(value=1)]):
             return True
     return False
-
-
-def _value_text(node: ast.AST) -> str:
-    value = getattr(node, "value", None)
-    return ast.unparse(value) if isinstance(value, ast.expr) else "?"

@@ -15,11 +15,11 @@ from gradledger.static.domain.values import (
     Parameters,
     Thing,
 )
-from gradledger.static.domain.weights import MEAN, SUM, divided
+from gradledger.static.domain.weights import MEAN, SUM
 from gradledger.static.ir.effects import Clears, Clips
 from gradledger.static.ir.keys import NO_KEYS
 from gradledger.static.lower import loader_sizes
-from gradledger.static.lower.arithmetic import computed, used
+from gradledger.static.lower.arithmetic import computed, divide, used
 from gradledger.static.lower.attributes import attributes, is_model, member, method_of
 from gradledger.static.lower.backward_calls import deposit
 from gradledger.static.lower.call_graph import is_interesting, makes_deposits
@@ -118,7 +118,7 @@ def object_method(machine: Machine, thing: Thing, name: str, node: ast.Call) -> 
         return replace(made, weight=MEAN if name == "mean" else SUM, among=thing.among)
     if name in ("div", "div_", "true_divide") and node.args:
         by = used(machine, node.args[0])
-        weight = divided(thing.weight, by, ast.unparse(node.args[0]), machine.at(node))
+        weight = divide(machine, thing.weight, by, node.args[0], node)
         return replace(thing, key="", weight=weight)
     return _unknown_method(machine, thing, name, node)
 
