@@ -43,7 +43,6 @@ MISSED = {
     "an imported object deposits and steps": "nothing is known of timm's scaler",
     "unknown nets, and a graph that nothing walks again": "an unknown net may keep its outputs",
     "an update with nothing recorded": "an update is only asked for after a step",
-    "an unscale that neither a step nor an update follows": "a clear forgets the unscale before it",
     "another's backward comes after the own one": "only backwards before the own one are foreign",
     "optimizer and scheduler come as parameters": "a parameter is not known to be a scheduler",
     "a target net in an agent is not detached": "the target is taken for a net owned elsewhere",

@@ -17,6 +17,7 @@ from gradledger.static.certainty.gl204 import is_always_wasted, nothing_is_froze
 from gradledger.static.certainty.gl401 import is_still_scaled
 from gradledger.static.certainty.gl403 import is_not_updated
 from gradledger.static.certainty.gl404 import nobody_has_a_part
+from gradledger.static.certainty.gl405 import is_updated_behind_a_guard
 from gradledger.static.certainty.gl501 import comes_to_nothing
 from gradledger.static.certainty.gl502 import is_clipped_in_windows, is_in_a_window
 from gradledger.static.certainty.gl503 import is_early_at_first
@@ -48,7 +49,7 @@ CONDITIONS: dict[str, Conditions] = {
     "GL402": Conditions(of_one_optimizer=True),
     "GL403": Conditions(on_earlier_steps, grounds=is_not_updated),
     "GL404": Conditions(grounds=nobody_has_a_part),
-    "GL405": Conditions(grounds=_between_two_steps),
+    "GL405": Conditions(certain_anyway=is_updated_behind_a_guard, grounds=_between_two_steps),
     "GL501": Conditions(on_nothing, grounds=comes_to_nothing),
     "GL502": Conditions(
         certain_anyway=is_clipped_in_windows, grounds=is_in_a_window, of_one_optimizer=True
