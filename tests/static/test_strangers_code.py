@@ -53,7 +53,6 @@ MISSED = {
     "a clear in a loop over time": "an inner loop of known length is a probe or a search, perhaps",
     "a window whose size is a class attribute of 1": _ONE,
     "a window whose size is a literal of 1": _ONE,
-    "a helper computes the mean": "a mean in a dict that a helper returns is not seen",
     "a mean times a ratio": "a factor may be the weight of the micro-batch",
 }
 """Why the fault is not found, or something else is said beside it."""
