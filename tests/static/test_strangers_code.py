@@ -47,7 +47,6 @@ MISSED = {
     "optimizer and scheduler come as parameters": "a parameter is not known to be a scheduler",
     "a target net in an agent is not detached": "the target is taken for a net owned elsewhere",
     "a criterion in a list has weights": "modules in a list are not followed to the optimizer",
-    "a clear on some steps only": "a clear under a question makes the fault only possible",
     "a clear of the head alone": _PARTS,
     "a clear of the head of a library's net alone": _PARTS,
     "a clear in a loop over time": "an inner loop of known length is a probe or a search, perhaps",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gradledger.ledger.findings import Finding
 from gradledger.static.certainty.conditions import Conditions, on_earlier_steps, on_nothing
-from gradledger.static.certainty.gl101 import surely_spent_before
+from gradledger.static.certainty.gl101 import is_cleared_sometimes, surely_spent_before
 from gradledger.static.certainty.gl201 import surely_dropped
 from gradledger.static.certainty.gl202 import surely_empty
 from gradledger.static.certainty.gl203 import is_left_over
@@ -35,7 +35,12 @@ def _between_two_steps(finding: Finding, sight: Sight) -> bool:
 
 
 CONDITIONS: dict[str, Conditions] = {
-    "GL101": Conditions(on_earlier_steps, grounds=surely_spent_before, of_one_optimizer=True),
+    "GL101": Conditions(
+        on_earlier_steps,
+        certain_anyway=is_cleared_sometimes,
+        grounds=surely_spent_before,
+        of_one_optimizer=True,
+    ),
     "GL102": Conditions(on_earlier_steps),
     "GL201": Conditions(grounds=surely_dropped, of_missing_steps=True),
     "GL202": Conditions(on_nothing, grounds=surely_empty),
