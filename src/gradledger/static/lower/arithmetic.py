@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from gradledger.ledger.events import Weight
 from gradledger.ledger.values import replace
 from gradledger.static.domain.contents import are_among, carried_by
 from gradledger.static.domain.join import join
@@ -30,7 +29,6 @@ from gradledger.static.domain.weights import (
     MEAN,
     SUM,
     added,
-    divided,
     multiplied,
     operator_of,
     weight_of,
@@ -42,6 +40,7 @@ from gradledger.static.lower.condition_keys import counts_rounds
 from gradledger.static.lower.counting import count_result
 from gradledger.static.lower.loader_sizes import shape_of
 from gradledger.static.lower.names import where
+from gradledger.static.lower.window_weights import divide
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
 
@@ -105,19 +104,6 @@ def combined(machine: Machine, left: Known, right: Known, operator: str, node: a
             weight = added(weight_of(left), weight_of(right))
     made = computed(machine, left, right)
     return replace(made, weight=weight, among=are_among(left, right))
-
-
-def divide(
-    machine: Machine, weight: Weight, by: Known, spelled: ast.expr | None, node: ast.AST
-) -> Weight:
-    """The weight of a loss that is divided here; by what is kept, for it may be the window."""
-    at = machine.at(node)
-    if spelled is None:
-        return divided(weight, by, "?", at)
-    before = machine.log.divisors.get(at, ())
-    if (by, spelled, node) not in before:
-        machine.log.divisors[at] = (*before, (by, spelled, node))
-    return divided(weight, by, ast.unparse(spelled), at)
 
 
 def _counts_the_batch(machine: Machine, node: ast.expr) -> bool:

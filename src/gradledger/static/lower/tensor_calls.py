@@ -19,7 +19,7 @@ from gradledger.static.domain.weights import MEAN, SUM
 from gradledger.static.ir.effects import Clears, Clips
 from gradledger.static.ir.keys import NO_KEYS
 from gradledger.static.lower import loader_sizes
-from gradledger.static.lower.arithmetic import computed, divide, used
+from gradledger.static.lower.arithmetic import computed, used
 from gradledger.static.lower.attributes import attributes, is_model, member, method_of
 from gradledger.static.lower.backward_calls import deposit
 from gradledger.static.lower.call_graph import is_interesting, makes_deposits
@@ -36,6 +36,7 @@ from gradledger.static.lower.unknown_calls import (
     watch_unknown_call,
 )
 from gradledger.static.lower.value_names import set_mode
+from gradledger.static.lower.window_weights import divide
 from gradledger.static.models import facts, graphless
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from gradledger.ledger.events import Weight
 from gradledger.static.domain.values import Constant, Known, Thing
+from gradledger.static.domain.weights import divided
 from gradledger.static.project.module import Module
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.vocabulary import WINDOW
@@ -19,6 +20,19 @@ if TYPE_CHECKING:
 
 OPTIONS = frozenset({"gradient_accumulation_steps", "accumulate_grad_batches"})
 """What frameworks call the size of their windows."""
+
+
+def divide(
+    machine: Machine, weight: Weight, by: Known, spelled: ast.expr | None, node: ast.AST
+) -> Weight:
+    """The weight of a loss that is divided here; by what is kept, for it may be the window."""
+    at = machine.at(node)
+    if spelled is None:
+        return divided(weight, by, "?", at)
+    before = machine.log.divisors.get(at, ())
+    if (by, spelled, node) not in before:
+        machine.log.divisors[at] = (*before, (by, spelled, node))
+    return divided(weight, by, ast.unparse(spelled), at)
 
 
 def by_window(machine: Machine, weight: Weight) -> bool:
