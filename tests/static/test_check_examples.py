@@ -37,8 +37,6 @@ UNSEEN = {
 
 FALSE_ALARMS = {
     "graphs_of_the_last_losses_in_a_deque.py": "a deque's maxlen is not looked at (GL701)",
-    "lightning_half_a_loss.py": "any factor of a loss counts as a division by the window (GL303)",
-    "transformers_mean_of_two_losses.py": "so does the mean of two losses (GL303)",
 }
 """Correct programs that the checker still blames, and why."""
 

@@ -19,9 +19,7 @@ from tests.static.twins.blamed_in_public_code import PROBES, WASTED
 
 TWINS = {**blamed.TWINS, **missed.TWINS, **weighed.TWINS, **unrelated.TWINS}
 
-_RATE = "a rate out of param_groups that is printed counts as a look at the gradients"
 _PARTS = "a clear of a part of the net counts as one that may clear all of it"
-_BY_NAME = "a divisor is known by its name, and not by its value"
 _ONE = "a window of 1 is taken for no window, whoever may change it"
 
 BLAMED: dict[str, str] = {}
@@ -33,28 +31,18 @@ MISSED = {
     ),
     "arithmetic of data has no graph": "arithmetic of parameters is not taken for a graph",
     "an imported object deposits and steps": "nothing is known of timm's scaler",
-    "a rate in a progress bar reads no gradient": _RATE,
-    "a rate beside a window whose micro-batches are each cleared": _RATE,
     "unknown nets, and a graph that nothing walks again": "an unknown net may keep its outputs",
     "an update with nothing recorded": "an update is only asked for after a step",
-    "an unscale that neither a step nor an update follows": "a clear forgets the unscale before it",
     "another's backward comes after the own one": "only backwards before the own one are foreign",
     "optimizer and scheduler come as parameters": "a parameter is not known to be a scheduler",
     "a target net in an agent is not detached": "the target is taken for a net owned elsewhere",
     "a criterion in a list has weights": "modules in a list are not followed to the optimizer",
-    "a clear that is not called": "a bound clear that escapes may be called by anyone",
-    "a clear on some steps only": "a clear under a question makes the fault only possible",
     "a clear of the head alone": _PARTS,
     "a clear of the head of a library's net alone": _PARTS,
     "a clear in a loop over time": "an inner loop of known length is a probe or a search, perhaps",
     "a window whose size is a class attribute of 1": _ONE,
     "a window whose size is a literal of 1": _ONE,
-    "a helper computes the mean": "a mean in a dict that a helper returns is not seen",
     "a mean times a ratio": "a factor may be the weight of the micro-batch",
-    "Accelerate divides, and the code by another name": _BY_NAME,
-    "the Trainer divides, and compute_loss by another name": _BY_NAME,
-    "Lightning divides, and training_step by another name": _BY_NAME,
-    "DeepSpeed divides, and so does the code": "what an engine steps is not followed here",
 }
 """Why the fault is not found, or something else is said beside it."""
 

@@ -123,6 +123,22 @@ TWINS = {
                     spender.step()
                     spender.zero_grad()
         """,
+    "Accelerate divides, and as many losses are averaged": """
+        from accelerate import Accelerator
+
+        def train(batches):
+            losses, parts = 4, 4
+            accelerator = Accelerator(gradient_accumulation_steps=parts)
+            net, spender, batches = accelerator.prepare(model, optimizer, batches)
+            for x, y in batches:
+                with accelerator.accumulate(net):
+                    loss = criterion(net(x), y)
+                    loss = loss / losses  # right only
+                    loss = loss / parts  # wrong only, GL303
+                    accelerator.backward(loss)
+                    spender.step()
+                    spender.zero_grad()
+        """,
     "DeepSpeed divides, and so does the code": """
         import deepspeed
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gradledger.ledger.findings import Finding
 from gradledger.static.certainty.conditions import Conditions, on_earlier_steps, on_nothing
-from gradledger.static.certainty.gl101 import surely_spent_before
+from gradledger.static.certainty.gl101 import is_cleared_sometimes, surely_spent_before
 from gradledger.static.certainty.gl201 import surely_dropped
 from gradledger.static.certainty.gl202 import surely_empty
 from gradledger.static.certainty.gl203 import is_left_over
@@ -17,6 +17,7 @@ from gradledger.static.certainty.gl204 import is_always_wasted, nothing_is_froze
 from gradledger.static.certainty.gl401 import is_still_scaled
 from gradledger.static.certainty.gl403 import is_not_updated
 from gradledger.static.certainty.gl404 import nobody_has_a_part
+from gradledger.static.certainty.gl405 import is_updated_behind_a_guard
 from gradledger.static.certainty.gl501 import comes_to_nothing
 from gradledger.static.certainty.gl502 import is_clipped_in_windows, is_in_a_window
 from gradledger.static.certainty.gl503 import is_early_at_first
@@ -34,7 +35,12 @@ def _between_two_steps(finding: Finding, sight: Sight) -> bool:
 
 
 CONDITIONS: dict[str, Conditions] = {
-    "GL101": Conditions(on_earlier_steps, grounds=surely_spent_before, of_one_optimizer=True),
+    "GL101": Conditions(
+        on_earlier_steps,
+        certain_anyway=is_cleared_sometimes,
+        grounds=surely_spent_before,
+        of_one_optimizer=True,
+    ),
     "GL102": Conditions(on_earlier_steps),
     "GL201": Conditions(grounds=surely_dropped, of_missing_steps=True),
     "GL202": Conditions(on_nothing, grounds=surely_empty),
@@ -48,7 +54,7 @@ CONDITIONS: dict[str, Conditions] = {
     "GL402": Conditions(of_one_optimizer=True),
     "GL403": Conditions(on_earlier_steps, grounds=is_not_updated),
     "GL404": Conditions(grounds=nobody_has_a_part),
-    "GL405": Conditions(grounds=_between_two_steps),
+    "GL405": Conditions(certain_anyway=is_updated_behind_a_guard, grounds=_between_two_steps),
     "GL501": Conditions(on_nothing, grounds=comes_to_nothing),
     "GL502": Conditions(
         certain_anyway=is_clipped_in_windows, grounds=is_in_a_window, of_one_optimizer=True

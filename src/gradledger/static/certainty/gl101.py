@@ -2,23 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from gradledger.ledger.events import Backward, Clear, Edit, Event, Step
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.places import Place
 from gradledger.static.certainty.sight import Sight, stepping, straight_runs
-from gradledger.static.ir.blocks import events_in
+from gradledger.static.ir import condition_names
+from gradledger.static.ir.blocks import events_in, holds, pieces
 from gradledger.static.ir.dependence import changing
-from gradledger.static.ir.program import Branch, Do, Program
+from gradledger.static.ir.program import Branch, Do, Loop, Program, Sequence
+from gradledger.static.solve.solver import Solution
 
 
 def surely_spent_before(finding: Finding, sight: Sight) -> bool:
     """Is it the second step in a row, or does nothing in its own loop clear?"""
     around = sight.around(finding.at)
-    return any(_steps_again(finding, loop) for loop in around) or any(
-        _uncleared(finding, loop, sight) for loop in around
+    return any(
+        _steps_again(finding, loop)
+        or _uncleared(finding, loop, sight)
+        or _clears_sometimes(finding, loop)
+        for loop in around
     )
+
+
+def is_cleared_sometimes(finding: Finding, solution: Solution, options: Collection[str]) -> bool:
+    """Does a loop step in each round, and clear in one of several alone?"""
+    return any(_clears_sometimes(finding, piece) for piece in pieces(solution.program))
+
+
+def _clears_sometimes(finding: Finding, loop: Program) -> bool:
+    """Does each round deposit and step, and nothing clear but each hundredth, say?"""
+    body = loop.body if isinstance(loop, Loop) else None
+    parts = body.parts if isinstance(body, Sequence) else ()
+    each = [part.event for part in parts if isinstance(part, Do)]
+    steps = any(isinstance(event, Step) and event.at == finding.at for event in each)
+    if not steps or len(stepping(loop)) > 1:
+        return False
+    deposits = any(isinstance(e, Backward) and not e.cells.isdisjoint(finding.cells) for e in each)
+    clearing = [part for part in parts if holds(part, Clear, Edit)]
+    return deposits and bool(clearing) and all(map(_is_once_in_several, clearing))
+
+
+def _is_once_in_several(program: Program) -> bool:
+    """Is it asked for one round of a known number of rounds, and only cleared there?"""
+    if not isinstance(program, Branch) or holds(program, Backward, Step, Edit):
+        return False
+    window = condition_names.window_of(program.condition or "")
+    size = condition_names.size_of(window or "")
+    several = size.isdecimal() and int(size) > 1
+    return several and not all(holds(way, Clear) for way in program.inner)
 
 
 def _steps_again(finding: Finding, program: Program) -> bool:

@@ -31,6 +31,10 @@ class Log:
         """How many backward passes there were."""
         self.reached: frozenset[str] = frozenset()
         """What some backward so far has reached."""
+        self.divisors: dict[Place, tuple[tuple[Known, ast.expr, ast.AST], ...]] = {}
+        """Where losses are divided: by what, how that is spelled, and what is divided by it."""
+        self.windows: list[Known] = []
+        """The numbers of micro-batches that frameworks were told to divide by."""
         self.averaged: dict[Place, bool] = {}
         """Where models are called outside of `no_sync`, and whether they surely have ranks."""
         self.made: set[str] = set()

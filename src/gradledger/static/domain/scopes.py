@@ -82,6 +82,8 @@ class Knowledge:
         self.wrapping: dict[int, bool] = {}
         self.settings: dict[int, dict[str, set[object]]] = {}
         """By module, the names of sizes that its data is a multiple of."""
+        self.told_windows: dict[int, tuple[ast.expr, ...]] = {}
+        """By module, how it spells the windows that it tells frameworks of."""
         self.branches: dict[int, ast.If] = {}
         """For statements like `amp and scaler.update()`, the `if` that they stand for."""
         self.impure: dict[int, bool] = {}

@@ -34,6 +34,8 @@ def accelerator_made(
     """`Accelerator(…)` and `Fabric(…)`."""
     name = facts.last(dotted)
     if name == "Accelerator":
+        told = arguments.named.get("gradient_accumulation_steps")
+        machine.log.windows += [] if told is None else [told]
         return Thing(built=f"accelerate.{_kind_of_accelerator(arguments)}")
     return Thing(built="lightning.fabric.Fabric") if name == "Fabric" else None
 

@@ -29,7 +29,6 @@ from gradledger.static.domain.weights import (
     MEAN,
     SUM,
     added,
-    divided,
     multiplied,
     operator_of,
     weight_of,
@@ -41,6 +40,7 @@ from gradledger.static.lower.condition_keys import counts_rounds
 from gradledger.static.lower.counting import count_result
 from gradledger.static.lower.loader_sizes import shape_of
 from gradledger.static.lower.names import where
+from gradledger.static.lower.window_weights import divide
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
 
@@ -86,8 +86,8 @@ def combined(machine: Machine, left: Known, right: Known, operator: str, node: a
         return PLAIN
     weight = replace(weight_of(left), divisor=None)
     if operator == "/" and is_plain_number(right):
-        text = ast.unparse(node.right) if isinstance(node, ast.BinOp) else _value_text(node)
-        weight = divided(weight_of(left), right, text, machine.at(node))
+        spelled = node.right if isinstance(node, ast.BinOp) else getattr(node, "value", None)
+        weight = divide(machine, weight_of(left), right, spelled, node)
         if weight_of(left) == SUM and isinstance(node, ast.BinOp):
             weight = MEAN if _counts_the_batch(machine, node.right) else weight
     elif operator == "*":
@@ -275,3 +275,11 @@ def _graph_of(value: Known) -> Keys:
 def _value_text(node: ast.AST) -> str:
     value = getattr(node, "value", None)
     return ast.unparse(value) if isinstance(value, ast.expr) else "?"
+
+
+def _is_more_than_one(test: ast.expr) -> bool:
+    """`window > 1`."""
+    match test:
+        case ast.Compare(ops=[ast.Gt() | ast.NotEq()], comparators=[ast.Constant(value=1)]):
+            return True
+    return False

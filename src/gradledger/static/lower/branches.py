@@ -97,7 +97,8 @@ def _write_branch(machine: Machine, node: ast.If, asked: Condition) -> None:
         note_effects(machine, UnscalesIfEnabled, _written(machine, Unscales, before), node)
         return
     goes_on = not node.orelse and not isinstance(node.body[-1], LEAVING)
-    if (guard or flush) and goes_on and makes_a_step(machine, node):
+    means_to_step = goes_on and makes_a_step(machine, node)
+    if means_to_step and (flush or (guard and not _ends_unscaling(machine, node))):
         # Who looks whether a gradient is finite, or whether a window is left, means to step.
         machine.run(node.body)
         return
@@ -127,6 +128,15 @@ def _write_branch(machine: Machine, node: ast.If, asked: Condition) -> None:
                     if isinstance(event, Schedule):
                         note(machine, ScheduleWaits, event.at)
     machine.out.append(chosen(asked, then, orelse))
+
+
+def _ends_unscaling(machine: Machine, node: ast.If) -> bool:
+    """Is the `update` in here that an `unscale_` before it needs, whatever is stepped?"""
+    pending = {e.scaler for e in _written(machine, Unscales, 0) if isinstance(e, Unscales)}
+    called = (inner.func for inner in ast.walk(node) if pending and isinstance(inner, ast.Call))
+    updated = (f.value for f in called if isinstance(f, ast.Attribute) and f.attr == "update")
+    scalers = (eval_quietly(machine, owner) for owner in updated)
+    return any(isinstance(scaler, Scaler) and scaler.name in pending for scaler in scalers)
 
 
 def note_frozen(machine: Machine, asked: Condition, frozen: tuple[Keys, Keys]) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from gradledger.ledger.values import replace
 from gradledger.static.domain.values import PLAIN, UNKNOWN, Known, Thing
+from gradledger.static.ir.effects import Deposits
 from gradledger.static.lower.arguments import Arguments
 from gradledger.static.lower.scope_names import note_unknown
 from gradledger.static.lower.unknown_calls import arguments_of
+from gradledger.static.lower.window_weights import by_window
 from gradledger.static.source import syntax as ast
 
 TYPE_CHECKING = False
@@ -32,4 +35,7 @@ def engine_backward(machine: Machine, engine: Thing, loss: Thing, node: ast.Call
     """`engine.backward(loss)`: an engine clears and steps by itself."""
     if not engine.built.startswith(("gradledger", "deepspeed")):
         note_unknown(machine, node, f"{engine.key or 'an engine'} owns the cycle")
+    elif engine.built.startswith("deepspeed") and by_window(machine, loss.weight):
+        weight = replace(loss.weight, framework_divides=True)
+        machine.emit(Deposits(machine.at(node), weight=weight))
     return PLAIN

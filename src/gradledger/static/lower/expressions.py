@@ -63,6 +63,8 @@ def eval_subscript(machine: Machine, node: ast.Subscript) -> Known:
             if isinstance(value, int) and -len(base.values) <= value < len(base.values):
                 return base.values[value]
             return UNKNOWN
+        case Parameters(of=optimizers), Constant(str(name)) if optimizers and name != "params":
+            return PLAIN  # what a param group has besides: its rate, its decay
         case Parameters(), _:
             return base
         case Gradients(), _:

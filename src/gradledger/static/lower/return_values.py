@@ -142,8 +142,8 @@ def _seen(
     inlined, unknown = log.inlined.copy(), len(log.unknown)
     value = quietly(machine, follow)
     machine.flow, log.inlined, log.unknown = before, inlined, log.unknown[:unknown]
-    if isinstance(value, Items) and not value.names:
-        return Items(tuple(map(as_seen, value.values)))
+    if isinstance(value, Items) and all(isinstance(name, str) for name in value.names):
+        return Items(tuple(map(as_seen, value.values)), value.names)
     return as_seen(value)
 
 

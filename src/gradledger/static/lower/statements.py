@@ -33,6 +33,10 @@ def run_expression(machine: Machine, node: ast.Expr) -> None:
     if isinstance(node.value, ast.BoolOp):
         run_if(machine, _as_branch(machine, node, node.value))
         return
+    match node.value:
+        case ast.Attribute(value=owner, attr="zero_grad"):  # without parentheses: nobody calls it
+            machine.eval(owner)
+            return
     clears = isinstance(node.value, ast.Call) and called_name(node.value) == "zero_grad"
     if clears and is_stated_drop(machine.context.scope.module, node.value):
         excuse_drops(machine, node)

@@ -15,7 +15,7 @@ from gradledger.static.domain.values import (
     Parameters,
     Thing,
 )
-from gradledger.static.domain.weights import MEAN, SUM, divided
+from gradledger.static.domain.weights import MEAN, SUM
 from gradledger.static.ir.effects import Clears, Clips
 from gradledger.static.ir.keys import NO_KEYS
 from gradledger.static.lower import loader_sizes
@@ -36,6 +36,7 @@ from gradledger.static.lower.unknown_calls import (
     watch_unknown_call,
 )
 from gradledger.static.lower.value_names import set_mode
+from gradledger.static.lower.window_weights import divide
 from gradledger.static.models import facts, graphless
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
@@ -118,7 +119,7 @@ def object_method(machine: Machine, thing: Thing, name: str, node: ast.Call) -> 
         return replace(made, weight=MEAN if name == "mean" else SUM, among=thing.among)
     if name in ("div", "div_", "true_divide") and node.args:
         by = used(machine, node.args[0])
-        weight = divided(thing.weight, by, ast.unparse(node.args[0]), machine.at(node))
+        weight = divide(machine, thing.weight, by, node.args[0], node)
         return replace(thing, key="", weight=weight)
     return _unknown_method(machine, thing, name, node)
 
