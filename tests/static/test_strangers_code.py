@@ -42,7 +42,6 @@ MISSED = {
         "a loss that is scaled under one question and stepped under its opposite"
     ),
     "arithmetic of data has no graph": "arithmetic of parameters is not taken for a graph",
-    "an imported object deposits and steps": "nothing is known of timm's scaler",
     "a rate in a progress bar reads no gradient": _RATE,
     "a rate beside a window whose micro-batches are each cleared": _RATE,
     "unknown nets, and a graph that nothing walks again": "an unknown net may keep its outputs",
