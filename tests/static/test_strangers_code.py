@@ -30,7 +30,6 @@ MISSED = {
         "a loss that is scaled under one question and stepped under its opposite"
     ),
     "arithmetic of data has no graph": "arithmetic of parameters is not taken for a graph",
-    "an imported object deposits and steps": "nothing is known of timm's scaler",
     "unknown nets, and a graph that nothing walks again": "an unknown net may keep its outputs",
     "an update with nothing recorded": "an update is only asked for after a step",
     "another's backward comes after the own one": "only backwards before the own one are foreign",

@@ -13,7 +13,7 @@ TRAIN = """\
 import torch
 {imports}
 
-def train_one_epoch(model, loader, criterion, optimizer, scaler, scheduler, meter, args):
+def train_one_epoch(model, loader, criterion, optimizer, driver, scheduler, meter, args):
     for i, (x, y) in enumerate(loader):
         loss = criterion(model(x), y)
 {body}
@@ -25,9 +25,9 @@ def program(body: str, imports: str = "") -> str:
 
 
 TRAINS = {
-    "a parameter gets both": "scaler(loss, optimizer, parameters=model.parameters())",
-    "divided": "scaler(loss / args.accum, optimizer)",
-    "after a clear": "optimizer.zero_grad()\nscaler(loss, optimizer)",
+    "a parameter gets both": "driver(loss, optimizer, parameters=model.parameters())",
+    "divided": "driver(loss / args.accum, optimizer)",
+    "after a clear": "optimizer.zero_grad()\ndriver(loss, optimizer)",
     "an object of a library": "trainer = Trainer(model)\ntrainer.step(loss)",
     "a function of a library": "update(loss, optimizer)",
     "an attribute": "args.engine.train_step(loss)",
@@ -62,7 +62,7 @@ def test_a_loss_that_is_only_looked_at_is_none(body: str) -> None:
 
 def test_what_is_called_once_is_no_loop_that_trains() -> None:
     text = program("pass").replace("    for i, (x, y) in enumerate(loader):\n", "    if loader:\n")
-    assert not check(text.replace("pass", "scaler(loss, optimizer)")).unknown
+    assert not check(text.replace("pass", "driver(loss, optimizer)")).unknown
 
 
 def test_what_is_found_in_the_project_says_itself_what_it_does(tmp_path: Path) -> None:

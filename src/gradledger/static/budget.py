@@ -11,6 +11,7 @@ MOST_VISITS = 40_000  # pages visited at its events; more: only its essential ev
 MOST_OUTCOMES = 2_000  # different pages behind an event; more: the same
 MOST_STATEMENTS = 2_500  # statements lowered; more: unknown, "too much code"
 MOST_WORK = 6_000  # steps of lowering, also those that come to nothing; more: the same
+MOST_INNER_CYCLES = 6  # whole cycles in an unknown root that are judged alone; more: unknown
 MOST_GUESSES = 3  # cells that one backward may or may not reach; more: unknown
 
 # Following all roots of a file together. Beyond these, the roots that are left are unknown.

@@ -15,6 +15,7 @@ from gradledger.static.domain.scopes import TOO_MUCH, TooMuchCode
 from gradledger.static.ir.blocks import events_in, holds
 from gradledger.static.ir.effects import Deposits
 from gradledger.static.ir.program import Loop, Program
+from gradledger.static.lower.inner_cycles import InnerCycles
 from gradledger.static.lower.lowering import Following
 from gradledger.static.lower.missing_backward import optimizers_without_backward
 from gradledger.static.lower.root import THE_SCRIPT, Root
@@ -74,11 +75,16 @@ def check_source(source: Source, project: Project, *, calls: bool = False) -> Ch
         following = Following(project, module)
         if calls and not goes_round(module, following.top):
             return Checked()
+        inner = InnerCycles(following)
         for root in Roots(following).all():
             findings, why = _check_root(root, work)
             found += findings
             if why:
-                unknown.append(Unknown(root.at.path, root.at.line, root.what, why))
+                alone, inside = _check_inside(root, inner, work)
+                found += inside
+                followed += alone
+                if not (alone and inner.cover(root)):
+                    unknown.append(Unknown(root.at.path, root.at.line, root.what, why))
             followed += why == ""
             if root.what != THE_SCRIPT and why is not None:
                 functions.append(root)
@@ -106,6 +112,14 @@ class _Work:
         self.project = project
         self.solver = Solver(judge_source, stops=stops)
         self._witnesses: Witnesses | None = None
+        self._apart: _Work | None = None
+
+    @property
+    def apart(self) -> _Work:
+        """For the cycles of roots on which all of this was spent."""
+        if self._apart is None:
+            self._apart = _Work(self.project)
+        return self._apart
 
     @property
     def witnesses(self) -> Witnesses:
@@ -121,6 +135,18 @@ def _check_root(root: Root, work: _Work) -> tuple[tuple[Finding, ...], str | Non
     """The findings of a root, and why it is unknown; None where it has no gradients."""
     bound, why = _bind(root, work.solver)
     return ((), why) if bound is None else _judge(root, bound, work)
+
+
+def _check_inside(root: Root, inner: InnerCycles, work: _Work) -> tuple[int, list[Finding]]:
+    """How many whole cycles of an unknown root were followed by themselves; their findings."""
+    followed, found = 0, []
+    for cycle in islice(inner.inside(root), budget.MOST_INNER_CYCLES):
+        findings, why = _check_root(cycle, work.apart)
+        found += findings
+        if why == "":
+            inner.was_judged(cycle)
+            followed += 1
+    return followed, found
 
 
 def _check_turns(functions: list[Root], work: _Work) -> Iterator[Finding]:

@@ -68,8 +68,13 @@ def call_value(machine: Machine, callee: Known, node: ast.Call) -> Known:
                 return make_optimizer(machine, name, name, arguments, node)
             schedule = schedule_of(machine, callee, arguments, node)
             return schedule or make_object(machine, callee, arguments, node)
-        case Thing():
-            return call_object(machine, callee, node)
+        case Thing() | Scaler():
+            for handler in machine.libraries.called:
+                if (made := handler(machine, callee, node)) is not None:
+                    return made
+            if isinstance(callee, Thing):
+                return call_object(machine, callee, node)
+            return call_unknown(machine, "", arguments_of(machine, node), node)
         case Parameters() | Gradients() | Imported():
             arguments_of(machine, node)
             return UNKNOWN

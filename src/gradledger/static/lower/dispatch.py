@@ -52,6 +52,7 @@ from gradledger.static.lower.lightning import lightning_backward, lightning_call
 from gradledger.static.lower.loops import run_for, run_while
 from gradledger.static.lower.names import eval_name
 from gradledger.static.lower.statements import run_assert, run_def, run_expression, run_import
+from gradledger.static.lower.timm import timm_called, timm_made
 from gradledger.static.lower.try_ import run_try
 from gradledger.static.lower.with_ import run_with
 from gradledger.static.source import syntax as ast
@@ -63,7 +64,8 @@ if TYPE_CHECKING:
 
 LIBRARIES = Libraries(
     functions={"builtins.setattr": call_setattr, "builtins.delattr": call_delattr},
-    made=(deepspeed_made, accelerator_made, ignite_made, apex_made),
+    made=(deepspeed_made, accelerator_made, ignite_made, apex_made, timm_made),
+    called=(timm_called,),
     methods=(accelerator_call, lightning_call, deepspeed_call),
     backward=(accelerator_backward, lightning_backward, engine_backward),
     managers={"scale_loss": apex_scaled_loss, "accumulate": accumulate},

@@ -14,6 +14,7 @@ from gradledger.static.source.vocabulary import (
     NO_GRADIENTS,
     OPTIMIZES,
     TOUCHES,
+    UPDATES,
 )
 
 HARMLESS_DECORATORS = frozenset(
@@ -90,7 +91,8 @@ def touches(function: FunctionDef) -> bool:
 def is_in_sight(function: FunctionDef) -> bool:
     """Whether a backward, or what does one, stands in its file."""
     node, module = function.node, function.module
-    return module.says_anywhere(BACKWARDS) or module.says(OPTIMIZES, node)
+    does = module.says_anywhere(BACKWARDS) or module.says_anywhere(UPDATES)
+    return does or module.says(OPTIMIZES, node)
 
 
 def sums_over_data(function: FunctionDef) -> bool:

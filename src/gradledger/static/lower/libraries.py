@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     Called = Callable[[Machine, ast.Call], Known | None]
     Made = Callable[[Machine, str, Arguments, ast.Call], Known | None]
+    CalledObject = Callable[[Machine, Known, ast.Call], Known | None]
     Method = Callable[[Machine, Thing, str, ast.Call], Known | None]
     Backward = Callable[[Machine, Thing, Thing, ast.Call], Known | None]
     Manager = Callable[[Machine, ast.Call, ast.withitem, list[Callable[[], None]]], None]
@@ -28,6 +29,8 @@ class Libraries(NamedTuple):
     """By the qualified name of a function, which evaluates its arguments itself."""
     made: tuple[Made, ...]
     """What a function gives, by its name and what it is given."""
+    called: tuple[CalledObject, ...]
+    """What an object of a library's does that is called like a function."""
     methods: tuple[Method, ...]
     """Methods of the objects that libraries give."""
     backward: tuple[Backward, ...]

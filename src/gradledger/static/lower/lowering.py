@@ -182,7 +182,7 @@ class Following:
             why = "it is nested too deeply"
         self.done |= machine.log.inlined
         if program is not None and holds(program, Deposits) and holds(program, Spends):
-            self.trained |= machine.log.inlined
+            self.trained |= {*machine.log.inlined, id(node)}
         self._left = max(self._left - machine.effort.statements, 0)
         self._work_left = max(self._work_left - machine.effort.work, 0)
         if machine.log.hooked:

@@ -45,7 +45,8 @@ def unfollowed(
         yield from _backwards(module, module.tree.body, "")
     elif module.says_anywhere(HANDS_LOSS):
         for what, statement in _pieces(module, module.tree.body, ""):
-            if id(statement) in trained or module.says(BACKWARDS, statement):
+            piece = module.tree if what == THE_SCRIPT else statement
+            if id(piece) in trained or module.says(BACKWARDS, statement):
                 continue
             call = next(_handing_over(statement, module, project), None)
             if call is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradledger.static.models.facts import last
 
-_SCALERS = frozenset(["GradScaler", "ShardedGradScaler", "NativeScaler"])
+_SCALERS = frozenset(["GradScaler", "ShardedGradScaler"])
 
 
 def is_scaler(dotted: str) -> bool:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from gradledger.static.source.patterns import Pattern
 
+_UPDATES = r"scaler\([ \t]{0,4}(?:self\.)?\w{0,30}loss"
+UPDATES = Pattern(_UPDATES, words=("scaler(",))
+"""timm's scaler, and its copies: `loss_scaler(loss, optimizer)` deposits and spends."""
+
 BACKWARDS = Pattern(
     r"(?<!def )\b(?:manual_)?backward\(", words=("backward(",), surely=(".backward(",)
 )
 """Words without which code makes no deposit itself, whatever it tells frameworks to do."""
 
 DEPOSITS = Pattern(
-    r"(?<!def )\b(?:manual_)?backward\(|accumulate_grad_|gradient_accumulation",
-    words=("backward(", "accumulate_grad_", "gradient_accumulation"),
+    r"(?<!def )\b(?:manual_)?backward\(|accumulate_grad_|gradient_accumulation|" + _UPDATES,
+    words=("backward(", "accumulate_grad_", "gradient_accumulation", "scaler("),
     surely=(".backward(",),
 )
 """Words without which a function makes no deposit. To define a backward is not to call one."""
@@ -41,23 +45,25 @@ STEPS_OTHERS = Pattern(r"(?<!\bself)\.step\(", words=(".step(",))
 SPENDS = Pattern(
     r"(?m)\.step\(|_step\("
     r"|(?<!autograd)\._?grad(?:\.\w| *[-+*/])|[-+*/] *[\w.\[\]]+\._?grad\b"
-    r"|(?:sub|add|mul|div|lerp|copy)\w*\([^\r\n]*\._?grad\b|= *[\w.\[\]]+\._?grad *(?:#|$)",
-    words=(".step(", ".grad", "._grad", "_step("),
+    r"|(?:sub|add|mul|div|lerp|copy)\w*\([^\r\n]*\._?grad\b|= *[\w.\[\]]+\._?grad *(?:#|$)|"
+    + _UPDATES,
+    words=(".step(", ".grad", "._grad", "_step(", "scaler("),
 )
 """Words without which a function spends nothing."""
 
 DOES = Pattern(
-    r"backward\(|zero_grad\(|\.step\(",
-    words=("backward(", "zero_grad(", ".step("),
+    r"backward\(|zero_grad\(|\.step\(|" + _UPDATES,
+    words=("backward(", "zero_grad(", ".step(", "scaler("),
 )
 """Words of functions that do something to gradients themselves."""
 
 TOUCHES = Pattern(
     r"backward\(|zero_grad|\.step\(|\._?grad\b|grad_norm|grad_value|unscale_|requires_grad"
-    r"|[oO]ptimizer|optim\.|no_sync|scale_loss",
+    r"|[oO]ptimizer|optim\.|no_sync|scale_loss|" + _UPDATES,
     words=(
         *("backward(", "zero_grad", ".step(", ".grad", "._grad", "grad_norm", "grad_value"),
         *("unscale_", "requires_grad", "ptimizer", "optim.", "no_sync", "scale_loss"),
+        "scaler(",
     ),
 )
 """Words without which a function does nothing to gradients, nor makes anything that does."""
