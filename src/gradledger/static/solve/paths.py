@@ -58,10 +58,13 @@ def forgetting(paths: Paths, condition: str) -> Paths:
 def assuming(paths: Paths, condition: str, answer: bool) -> Paths:
     """The paths on which the condition can have this answer, which they remember."""
     known = condition, answer
+    # Many paths know the same.
+    after = {
+        facts: None if any(exclude(fact, known) for fact in facts) else facts | {known}
+        for facts in {facts for _, facts in paths if known not in facts}
+    }
     return frozenset(
-        (page, facts | {known})
-        for page, facts in paths
-        if known in facts or not any(exclude(fact, known) for fact in facts)
+        (page, knows) for page, facts in paths if (knows := after.get(facts, facts)) is not None
     )
 
 
