@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from gradledger.ledger.outcomes import Outcomes
 from gradledger.static import budget
 from gradledger.static.project.module import Import, Module
 from gradledger.static.project.packages import starts
@@ -50,6 +51,8 @@ class Project:
     def __init__(
         self, roots: tuple[str, ...] = (), *, carrying: frozenset[str] = frozenset()
     ) -> None:
+        self.outcomes: Outcomes | None = None
+        """What events do to pages: files that train by one base class have most of it in common."""
         self._carrying = carrying
         """Files through which others come to what trains, whatever they say themselves."""
         self._roots = tuple(map(os.path.abspath, roots))

@@ -37,11 +37,13 @@ class Solution(Value):
 class Solver:
     """Follows the programs of a file, as far as its bounds allow."""
 
-    def __init__(self, judge: Judge, *, stops: Callable[[str], bool]) -> None:
+    def __init__(
+        self, judge: Judge, *, outcomes: Outcomes | None = None, stops: Callable[[str], bool]
+    ) -> None:
         self._judge = judge
-        # Roots of a file have much in common, and so have a program and its parts.
-        self._known = Outcomes(judge, counts=False)
-        """What events do to pages, for all programs of the file."""
+        # Roots have much in common, and so have a program and its parts.
+        self._known = Outcomes(judge, counts=False) if outcomes is None else outcomes
+        """What events do to pages, for all programs."""
         self._stops = stops
         self._most_outcomes = budget.MOST_OUTCOMES
         """Of one root."""
