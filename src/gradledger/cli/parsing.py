@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
-from typing import NoReturn
 
 from gradledger.cli import COMMANDS, UsageError, command
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 
 def parser_for(argv: Sequence[str]) -> argparse.ArgumentParser:

@@ -21,6 +21,7 @@ else:
             fields = tuple(body.get("__annotations__", ()))
             body["_field_defaults"] = {field: body[field] for field in fields if field in body}
             body["_fields"] = body["__match_args__"] = fields
+            body["_field_set"] = frozenset(fields)
             body["__slots__"] = ()
             for place, field in enumerate(fields):
                 body[field] = property(itemgetter(place))
@@ -38,8 +39,9 @@ else:
         def _completed(cls, values: tuple[Any, ...], named: dict[str, Any]) -> Iterable[Any]:
             given = dict(zip(cls._fields, values, strict=False))
             whole = cls._field_defaults | given | named
-            twice = given.keys() & named.keys()
-            if len(values) > len(given) or twice or whole.keys() != set(cls._fields):
+            fits = len(values) <= len(given) and given.keys().isdisjoint(named)
+            if not fits or whole.keys() != cls._field_set:
+                twice = given.keys() & named.keys()
                 wrong = sorted(twice | (whole.keys() ^ set(cls._fields)))
                 told = f"missing, unknown or twice: {', '.join(wrong)}" if wrong else "too many"
                 raise TypeError(f"{cls.__name__} takes {', '.join(cls._fields)}; {told}")

@@ -48,6 +48,9 @@ class Value:
 
     def __init__(self, *args: Any, **named: Any) -> None:
         fields = self.fields
+        if not named and len(args) == len(fields):
+            object.__setattr__(self, "__dict__", dict(zip(fields, args, strict=True)))
+            return
         state = self._defaults.copy()
         state.update(zip(fields, args, strict=False))
         if named:

@@ -60,6 +60,7 @@ LONGEST_MISSPELLING = 50  # letters; a longer word is no misspelling of `ignore`
 MOST_NAMED = 16  # files that a person names; with more, those without gradients are not parsed
 FILES_WORTH_A_PROCESS = 500  # files to look at; fewer: in this process
 WORK_WORTH_A_PROCESS = 50_000  # bytes of work to check; less: in this process
+MOST_OUTCOMES_KEPT = 10_000  # different pages kept for the next file; more: worked out again
 MOST_SOURCE_KEPT = 8_000_000  # bytes of source whose trees are kept; more: parsed again
 
 # The cache.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from gradledger.ledger import Outcomes
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.values import Value
 from gradledger.rules.catalogue import judge_source, stops
@@ -110,7 +111,11 @@ class _Work:
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self.solver = Solver(judge_source, stops=stops)
+        known = project.outcomes
+        if known is None or len(known) > budget.MOST_OUTCOMES_KEPT:
+            known = project.outcomes = Outcomes(judge_source, counts=False)
+        self._outcomes = known
+        self.solver = Solver(judge_source, outcomes=known, stops=stops)
         self._witnesses: Witnesses | None = None
         self._apart: _Work | None = None
 
@@ -127,7 +132,7 @@ class _Work:
         if self._witnesses is None:
             from gradledger.static.certainty.witnesses import Witnesses
 
-            self._witnesses = Witnesses(judge_source, stops)
+            self._witnesses = Witnesses(self._outcomes, stops)
         return self._witnesses
 
 

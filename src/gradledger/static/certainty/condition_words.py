@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import lru_cache
 
 from gradledger.ledger.tuples import NamedTuple
 from gradledger.static.lower.option_defaults import Stated, stated_defaults
@@ -48,6 +49,7 @@ def asked(condition: str) -> Asked:
     return Asked(text)
 
 
+@lru_cache(maxsize=1024)
 def plain(name: str) -> str:
     """A name as the code has it."""
     return _SCOPES.sub("", name)

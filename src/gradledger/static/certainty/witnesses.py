@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from gradledger.ledger import Judge
+from gradledger.ledger import Outcomes
 from gradledger.ledger.findings import GOES_ROUND, ONLY_WITH, Finding
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
@@ -25,8 +25,8 @@ from gradledger.static.solve.witness import Search, Trail
 class Witnesses:
     """Finds the witnesses of a file's findings, all within one budget."""
 
-    def __init__(self, judge: Judge, stops: Callable[[str], bool]) -> None:
-        self._judge = judge
+    def __init__(self, outcomes: Outcomes, stops: Callable[[str], bool]) -> None:
+        self._outcomes = outcomes
         self._stops = stops
         self._left = budget.MOST_WITNESS_STEPS_IN_A_FILE
 
@@ -39,7 +39,7 @@ class Witnesses:
         """The findings of a program, each with its witness where one was found in time."""
         given = frozenset(o.made_at for o in root.optimizers.values() if o.outside)
         assumptions = _assumptions(root, given, program)
-        search = Search(program, self._judge, stops=self._stops)
+        search = Search(program, self._outcomes, stops=self._stops)
         found = list(findings)
         search.budget = most = min(budget.MOST_WITNESS_STEPS, self._left)
         trails = [search.cheapest((f.rule, f.at), assumptions.price) for f in found]

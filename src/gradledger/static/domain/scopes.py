@@ -72,6 +72,8 @@ class Knowledge:
         """By function, the names in it that must be nets."""
         self.generators: dict[int, bool] = {}
         self.backwarded: dict[int, set[str]] = {}
+        self.declared: dict[int, frozenset[str]] = {}
+        """By function, the names that it says are global."""
         self.spelled: dict[int, str] = {}
         """Conditions, as `ast.unparse` writes them."""
         self.dividing: dict[int, frozenset[str]] = {}

@@ -66,7 +66,7 @@ def lookup(machine: Machine, name: str) -> Known:
 def full_name(machine: Machine, name: str) -> str:
     """Where a name is kept when it is assigned here."""
     scope = machine.context.scope
-    if name in _declared_elsewhere(scope.node):
+    if scope.node is not None and name in _declared_elsewhere(machine, scope.node):
         return name
     return scope.id + name
 
@@ -212,12 +212,15 @@ def in_module(machine: Machine, module: Module, node: ast.expr) -> Known:
         return machine.eval(node)
 
 
-def _declared_elsewhere(node: ast.AST | None) -> set[str]:
+def _declared_elsewhere(machine: Machine, node: ast.AST) -> frozenset[str]:
     """Names that a function says are global."""
-    body = getattr(node, "body", None)
-    if not isinstance(body, list):
-        return set()
-    return {n for s in body if isinstance(s, ast.Global) for n in s.names}
+    known = machine.known.declared.get(id(node))
+    if known is None:
+        body = getattr(node, "body", None)
+        said = body if isinstance(body, list) else []
+        known = frozenset(n for s in said if isinstance(s, ast.Global) for n in s.names)
+        machine.known.declared[id(node)] = known
+    return known
 
 
 def names_walked_back(machine: Machine) -> set[str]:

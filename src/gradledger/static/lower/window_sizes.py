@@ -38,7 +38,7 @@ def counts_updates(schedule: ast.Call, module: Module) -> bool:
     """
     given = [*schedule.args[1:], *(k.value for k in schedule.keywords if k.arg != "optimizer")]
     lengths = [value for value in given if not _is_said(value)]
-    if not lengths or not WINDOW.search(module.source):
+    if not lengths or not module.says_in_text(WINDOW.pattern):
         return not lengths
     return any(_by_windows(value, module.tree) for value in lengths)
 

@@ -146,7 +146,7 @@ def _is_set_to_one(machine: Machine, size: ast.expr) -> bool:
             pass
         case _:
             return False
-    is_set = Pattern(rf"\b{name}[\"']?\s*[:=]").search(module.source)
+    is_set = name in module.source and module.says_in_text(rf"\b{name}[\"']?\s*[:=]")
     said = _settings(machine, module).get(name, set()) if is_set else set()
     if not said:
         beside = map(partial(_settings, machine), machine.project.settings_beside(module, name))

@@ -59,6 +59,7 @@ class Module:
         self.lines = lines_of(source.text)
         self._words = Words(without_docstrings(tree, self.lines))
         self._calls: dict[ast.AST, Calls] = {}
+        self._in_text: dict[str, bool] = {}
         self._sizes: dict[ast.AST, int] = {}
         self._methods: dict[ast.ClassDef, dict[str, Function]] = {}
         self.uses: Uses | None = None
@@ -117,6 +118,13 @@ class Module:
     def says(self, pattern: Pattern, node: ast.AST) -> bool:
         """Does a pattern of words match on the lines that a statement or a function stands on?"""
         return self._words.match(pattern, *_span(node))
+
+    def says_in_text(self, pattern: str) -> bool:
+        """Does a pattern match anywhere, in comments and docstrings too?"""
+        known = self._in_text.get(pattern)
+        if known is None:
+            known = self._in_text[pattern] = Pattern(pattern).search(self.source) is not None
+        return known
 
     def calls(self, node: ast.AST) -> Calls:
         """What is called on the lines that a function stands on, as far as names tell."""

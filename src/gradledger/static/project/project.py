@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
+from gradledger.ledger.outcomes import Outcomes
 from gradledger.static import budget
 from gradledger.static.project.module import Import, Module
 from gradledger.static.project.packages import starts
@@ -56,6 +57,8 @@ class Project:
     ) -> None:
         self._at_hand = at_hand or {}
         """By their absolute paths, files that are not to be read: an editor has newer text."""
+        self.outcomes: Outcomes | None = None
+        """What events do to pages: files that train by one base class have most of it in common."""
         self._carrying = carrying
         """Files through which others come to what trains, whatever they say themselves."""
         self._roots = tuple(map(os.path.abspath, roots))

@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Callable
 
 from gradledger.errors import GradledgerError
-from gradledger.ledger import Judge, Outcomes
-from gradledger.ledger.events import Batch, Event, Read, Schedule, Step
+from gradledger.ledger import Judge, Outcomes, Page
+from gradledger.ledger.events import Event, Schedule, Step
 from gradledger.ledger.outcomes import Outcome
 from gradledger.static.ir.program import (
     Branch,
@@ -28,6 +28,7 @@ from gradledger.static.ir.program import (
     Tick,
     Try,
 )
+from gradledger.static.solve.acting import IDLE, always_acts
 from gradledger.static.solve.breaches import Breaches, Visit
 from gradledger.static.solve.paths import (
     NO_FACTS,
@@ -47,9 +48,6 @@ from gradledger.static.solve.paths import (
 INSIDE = ("break", "continue")
 """Exits that no loop lets out."""
 
-IDLE = (Batch, Read)
-"""Going on to other data, or looking at what is there: a round of that alone is none."""
-
 
 class TooManyPaths(GradledgerError):
     """There is more to follow in the program than is worth the time: it is unknown."""
@@ -62,6 +60,7 @@ class Interpreter(Breaches):
         self,
         judge: Judge,
         *,
+        outcomes: Outcomes | None = None,
         stops: Callable[[str], bool] = lambda rule: False,
         most_visits: int = 50_000,
         most_outcomes: int = 50_000,
@@ -72,7 +71,9 @@ class Interpreter(Breaches):
         self._most_outcomes = most_outcomes
         self.visits = 0
         """How many events were met on how many paths: the work that was done."""
-        self._outcomes = Outcomes(judge, counts=False)
+        self._outcomes = Outcomes(judge, counts=False) if outcomes is None else outcomes
+        """What is known from other programs of the file, too."""
+        self._happened: dict[int, Outcome] = {}
         self._acting: Facts = NO_FACTS
         """Facts that tell that something has happened in a round, of the loops that are going."""
         self._left: defaultdict[Exit, Paths] = defaultdict(frozenset)
@@ -83,7 +84,7 @@ class Interpreter(Breaches):
     @property
     def outcomes(self) -> int:
         """How many different things have happened to different pages."""
-        return len(self._outcomes)
+        return len(self._happened)
 
     def run(self, program: Program, paths: Paths = START) -> Paths:
         """Carry the paths through the program; returns those that reach its end."""
@@ -140,30 +141,48 @@ class Interpreter(Breaches):
             self.schedules[visit] = event
         if self._breaking_off is not None:
             self._breaking_off |= paths
-        # Many paths are on one page: what the event does to that is asked for once.
-        outcomes: dict[int, Outcome] = {}
+        # Many paths are on one page, or know the same: what comes of that is asked for once.
+        pages: dict[int, tuple[Page | None, list[set[Path]]]] = {}
+        known: dict[Facts, tuple[Facts, Facts]] = {}
         met = self.met[visit]
-        for path in paths:
-            page, facts = path
-            outcome = outcomes.get(id(page))
-            if outcome is None:
-                outcome = outcomes[id(page)] = self._outcomes.of(page, event)
-            next_page, breaches, _ = outcome
-            came = (page, facts - acting) if acting else path
+        for page, facts in paths:
+            turned = pages.get(id(page))
+            if turned is None:
+                turned = pages[id(page)] = self._meet(page, event, visit)
+            knows = known.get(facts)
+            if knows is None:
+                knows = known[facts] = facts - acting, facts | here
+            came = page, knows[0]
             met.add(came)
-            for rule, breach in breaches:
-                fault = rule, breach.at
-                known = self.first_breach.get(fault)
-                # Paths come in no order: of all the ways to say it, always the same one.
-                if known is not breach and (known is None or order(breach) < order(known)):
-                    self.first_breach[fault] = breach
-                on = self.broken[visit][fault]
-                self._events[visit] = event
-                if breach.sure:
-                    on.add(came)
-            if not any(breach.sure and self._stops(rule) for rule, breach in breaches):
-                after.add((next_page, facts | here if here else facts))
+            for on in turned[1]:
+                on.add(came)
+            if turned[0] is not None:
+                after.add((turned[0], knows[1]))
         return frozenset(after)
+
+    def _meet(self, page: Page, event: Event, visit: Visit) -> tuple[Page | None, list[set[Path]]]:
+        """The next page, None where a law is broken that ends the path; and what is surely broken.
+
+        Of that, the sets of the paths on which it is.
+        """
+        outcome = self._outcomes.of(page, event)
+        is_new = id(outcome) not in self._happened
+        self._happened[id(outcome)] = outcome
+        surely: list[set[Path]] = []
+        ends = False
+        for rule, breach in outcome.breaches:
+            fault = rule, breach.at
+            if is_new:
+                first = self.first_breach.get(fault)
+                # Paths come in no order: of all the ways to say it, always the same one.
+                if first is None or (first != breach and order(breach) < order(first)):
+                    self.first_breach[fault] = breach
+            on = self.broken[visit][fault]
+            self._events[visit] = event
+            if breach.sure:
+                surely.append(on)
+                ends = ends or self._stops(rule)
+        return None if ends else outcome.page, surely
 
     def _branch(self, branch: Branch, paths: Paths, visit: Visit) -> Paths:
         if branch.condition is None:
@@ -218,7 +237,7 @@ class Interpreter(Breaches):
                 for answer in (True, False)
             )
         marks = NO_FACTS
-        if loop.first is None and not _always_acts(loop.body):
+        if loop.first is None and not always_acts(loop.body):
             marks = frozenset({(f"acts in {visit}", True)})
         after = self._marking(marks, lambda: self._run(loop.body, paths, visit))
         after |= self._left["continue"]
@@ -270,29 +289,3 @@ class Interpreter(Breaches):
         if program.fault is not None:
             broken = self._do(program.fault, broken, (*visit, "fault"))
         return after | self._run(program.handler, broken, (*visit, "except"))
-
-
-def _always_acts(program: Program) -> bool:
-    """Does something happen in it on every path?"""
-    match program:
-        case Do(event):
-            return not isinstance(event, IDLE)
-        case Sequence(parts):
-            for part in parts:
-                if _always_acts(part):
-                    return True
-                if _may_leave(part):
-                    return False
-            return False
-        case Branch(then, orelse):
-            return _always_acts(then) and _always_acts(orelse)
-        case Call(body):
-            return _always_acts(body)
-        case Loop(body, at_least):
-            return at_least > 0 and _always_acts(body)
-        case _:
-            return False
-
-
-def _may_leave(program: Program) -> bool:
-    return isinstance(program, Leave) or any(map(_may_leave, program.inner))

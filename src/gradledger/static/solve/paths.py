@@ -38,7 +38,12 @@ def ticked(path: Path, tick: Tick) -> Iterator[Path]:
 
 def unmarked(paths: Iterable[Path], marks: Facts) -> Paths:
     """The paths without these marks."""
-    return frozenset((page, facts - marks) for page, facts in paths)
+    before = frozenset(paths)
+    marked = {facts for _, facts in before if not marks.isdisjoint(facts)}
+    if not marked:
+        return before
+    without = {facts: facts - marks for facts in marked}
+    return frozenset((page, without.get(facts, facts)) for page, facts in before)
 
 
 def knowing(paths: Paths, condition: str, answer: bool) -> Paths:
@@ -58,10 +63,12 @@ def forgetting(paths: Paths, condition: str) -> Paths:
 def assuming(paths: Paths, condition: str, answer: bool) -> Paths:
     """The paths on which the condition can have this answer, which they remember."""
     known = condition, answer
+    # Many paths know the same, and have the same facts among others.
+    unasked = {facts for _, facts in paths if known not in facts}
+    against = {fact for fact in NO_FACTS.union(*unasked) if exclude(fact, known)}
+    after = {facts: facts | {known} if against.isdisjoint(facts) else None for facts in unasked}
     return frozenset(
-        (page, facts | {known})
-        for page, facts in paths
-        if known in facts or not any(exclude(fact, known) for fact in facts)
+        (page, knows) for page, facts in paths if (knows := after.get(facts, facts)) is not None
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
-from gradledger.ledger import Judge
+from gradledger.ledger import Judge, Outcomes
 from gradledger.ledger.events import Own
 from gradledger.ledger.values import Value
 from gradledger.static import budget
@@ -37,8 +37,13 @@ class Solution(Value):
 class Solver:
     """Follows the programs of a file, as far as its bounds allow."""
 
-    def __init__(self, judge: Judge, *, stops: Callable[[str], bool]) -> None:
+    def __init__(
+        self, judge: Judge, *, outcomes: Outcomes | None = None, stops: Callable[[str], bool]
+    ) -> None:
         self._judge = judge
+        # Roots have much in common, and so have a program and its parts.
+        self._known = Outcomes(judge, counts=False) if outcomes is None else outcomes
+        """What events do to pages, for all programs."""
         self._stops = stops
         self._most_outcomes = budget.MOST_OUTCOMES
         """Of one root."""
@@ -65,6 +70,7 @@ class Solver:
         """Raises TooManyPaths where it takes too long."""
         interpreter = Interpreter(
             self._judge,
+            outcomes=self._known,
             stops=self._stops,
             most_visits=min(budget.MOST_VISITS, self._visits),
             most_outcomes=min(self._most_outcomes, self._outcomes),

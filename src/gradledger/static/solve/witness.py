@@ -52,13 +52,13 @@ class Search:
     def __init__(
         self,
         program: Program,
-        judge: Judge,
+        judge: Judge | Outcomes,
         *,
         stops: Callable[[str], bool] = lambda rule: False,
         budget: int = 10_000,
     ) -> None:
         self._machine = Machine(program)
-        self._outcomes = Outcomes(judge, counts=False)
+        self._outcomes = judge if isinstance(judge, Outcomes) else Outcomes(judge, counts=False)
         self._stops = stops
         self.budget = budget
         """How many steps may still be looked at."""

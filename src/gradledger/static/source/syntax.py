@@ -75,14 +75,30 @@ def _children(node: _ast.AST) -> list[_ast.AST]:
 
 
 def unparse(node: _ast.AST) -> str:
-    """The source of a node, which mostly is a name with dots."""
-    names = []
-    inner = node
-    while isinstance(inner, _ast.Attribute):
-        names.append(inner.attr)
-        inner = inner.value
-    if isinstance(inner, _ast.Name):
-        return ".".join((inner.id, *reversed(names)))
+    """The source of a node, which mostly is a name with dots, or a call of one."""
+    said = _spelled(node)
+    if said is not None:
+        return said
     from ast import unparse
 
     return unparse(node)
+
+
+def _spelled(node: _ast.AST) -> str | None:
+    """The same for names, attributes, items and calls of them; None where there is more to it."""
+    if isinstance(node, _ast.Name):
+        return node.id
+    if isinstance(node, _ast.Constant):
+        return repr(node.value) if type(node.value) in (int, bool) else None
+    if isinstance(node, _ast.Attribute):
+        # `1 .real` has a space.
+        said = None if isinstance(node.value, _ast.Constant) else _spelled(node.value)
+        return None if said is None else f"{said}.{node.attr}"
+    if isinstance(node, _ast.Subscript):
+        said, index = _spelled(node.value), _spelled(node.slice)
+        return None if said is None or index is None else f"{said}[{index}]"
+    if isinstance(node, _ast.Call) and not node.keywords:
+        said, given = _spelled(node.func), [_spelled(each) for each in node.args]
+        known = [each for each in given if each is not None]
+        return None if said is None or len(known) < len(given) else f"{said}({', '.join(known)})"
+    return None
