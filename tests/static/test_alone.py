@@ -45,6 +45,8 @@ def test_what_is_broken_is_broken_for_some_owner_alone(program: Program) -> None
         found |= of_one_owner(faults(alone(whole, owner)))
     together = faults(whole)
     assert of_one_owner(together).keys() <= found.keys()
+    if any(stops(rule) for rule, _ in together):
+        return  # the program dies of another owner's cells, and what comes after never happens
     # Together, the same may be another owner's fault: what is spent again came from elsewhere.
     blamed = {at for _, at in together}
     assert {at for (_, at), sure in found.items() if sure == "certain"} <= blamed
