@@ -118,7 +118,7 @@ async def editor(
         yield it
     finally:
         await client.shutdown_session()
-        await client.stop()
+        await client.stop()  # type: ignore[no-untyped-call]
 
 
 def talk(story: Coroutine[Any, Any, None]) -> None:

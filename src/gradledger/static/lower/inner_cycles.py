@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gradledger.ledger.values import replace
+from gradledger.static.domain.scopes import Callee
 from gradledger.static.domain.values import ClassDef, FunctionDef, Thing
 from gradledger.static.lower.attributes import method_of
 from gradledger.static.lower.call_graph import keeps_cycle, reaches
@@ -31,7 +32,7 @@ class InnerCycles:
     def __init__(self, following: Following) -> None:
         self._following = following
         self._module = following.module
-        self._clearing: dict[int, bool] = {}
+        self._clearing: dict[Callee, bool] = {}
         self._tried: set[int] = set()
         self.judged: set[int] = set()
         """Functions that were come through from one that was judged, by identity."""
