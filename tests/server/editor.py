@@ -7,6 +7,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -122,8 +123,16 @@ async def editor(
 
 
 def talk(story: Coroutine[Any, Any, None]) -> None:
-    """Runs a test that talks to a server."""
-    asyncio.run(asyncio.wait_for(story, PATIENCE))
+    """Runs a test that talks to a server.
+
+    In a thread of its own: a test of a page may have left an event loop running in this one.
+    """
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, _in_time(story)).result()
+
+
+async def _in_time(story: Coroutine[Any, Any, None]) -> None:
+    await asyncio.wait_for(story, PATIENCE)
 
 
 def applied(text: str, edits: Sequence[Any]) -> str:

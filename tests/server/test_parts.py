@@ -17,7 +17,7 @@ from gradledger.server.edits import text_edits
 from gradledger.server.hover import explained
 from gradledger.server.ignoring import ignore
 from gradledger.server.pacing import Pacing
-from tests.server.editor import applied
+from tests.server.editor import applied, talk
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_several_keystrokes_are_one_check() -> None:
         pacing.forget("b")
         await done.wait()
 
-    asyncio.run(story())
+    talk(story())
     assert checked == ["a"]
 
 

@@ -117,7 +117,9 @@ class Doubts:
             for name, p in ownership.model.named_parameters()
             if p.requires_grad and id(p) not in ours
         }
-        if not free or "unowned" in self._silent:
+        sharded = any(hasattr(p, "device_mesh") for p in ownership.parameters())
+        # Between forward and backward, a sharded module has other tensors in their place.
+        if not free or sharded or "unowned" in self._silent:
             return
         reached = _leaves(loss) & free.keys()
         for optimizer in gc.get_objects() if reached else ():

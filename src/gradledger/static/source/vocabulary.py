@@ -48,12 +48,14 @@ SPENDS = Pattern(
     r"|(?:sub|add|mul|div|lerp|copy)\w*\([^\r\n]*\._?grad\b|= *[\w.\[\]]+\._?grad *(?:#|$)|"
     + _UPDATES,
     words=(".step(", ".grad", "._grad", "_step(", "scaler("),
+    surely=(".step(", "_step("),
 )
 """Words without which a function spends nothing."""
 
 DOES = Pattern(
     r"backward\(|zero_grad\(|\.step\(|" + _UPDATES,
     words=("backward(", "zero_grad(", ".step(", "scaler("),
+    surely=("backward(", "zero_grad(", ".step("),
 )
 """Words of functions that do something to gradients themselves."""
 
@@ -65,6 +67,7 @@ TOUCHES = Pattern(
         *("unscale_", "requires_grad", "ptimizer", "optim.", "no_sync", "scale_loss"),
         "scaler(",
     ),
+    surely=("backward(", "zero_grad", ".step("),
 )
 """Words without which a function does nothing to gradients, nor makes anything that does."""
 
