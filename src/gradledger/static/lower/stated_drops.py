@@ -17,7 +17,7 @@ _SAYS_SO = Pattern(
 
 def is_stated_drop(module: Module, clear: ast.expr) -> bool:
     """`# a fake step, only a probe`, above the call of a clear or behind it."""
-    return any(map(_SAYS_SO.search, _lines_beside(module, clear)))
+    return any(_SAYS_SO.search(line) for line in _lines_beside(module, clear) if "#" in line)
 
 
 def _lines_beside(module: Module, node: ast.expr) -> Iterator[str]:
