@@ -67,7 +67,7 @@ trackers: $(STAMP)
 	@if ! cmp -s tests/integrations/trackers.txt .venv-trackers/.installed; then \
 		echo "Installing W&B, MLflow and Trackio into .venv-trackers"; \
 		$(PYTHON) -m venv .venv-trackers \
-		&& $(BIN)/python -c "import site; print(*site.getsitepackages(), sep='\n')" \
+		&& $(BIN)/python -c "import site; [print(f'import site; site.addsitedir({p!r})') for p in site.getsitepackages()]" \
 			> "$$(.venv-trackers/bin/python -c 'import site; print(site.getsitepackages()[0])')/shared.pth" \
 		&& PIP_CONSTRAINT= .venv-trackers/bin/python -m pip install -qq -r tests/integrations/trackers.txt \
 		&& cp tests/integrations/trackers.txt .venv-trackers/.installed || true; \
