@@ -20,6 +20,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 examples.load_profiles()
 
+pytest_plugins = ["tests.browser"]
+
 
 @pytest.fixture(autouse=True, scope="session")
 def _cache_of_their_own() -> Iterator[None]:

@@ -14,9 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.integrations.cells import MAKE, TRAIN, written
-from tests.report.page.conftest import browser
 
-__all__ = ["browser"]
 pytestmark = pytest.mark.slow  # a server, a kernel and a browser
 LONG = 80_000
 CELLS = "%load_ext gradledger", MAKE, f"%%gradledger\n{TRAIN}", "%gradledger check"
