@@ -136,7 +136,9 @@ def _client(notebook: Any) -> Any:
         language="python",
         display_name="Python",
     )
-    return Client(notebook, km=manager, timeout=None, extra_arguments=["--log-level=ERROR"])
+    # A kernel is interrupted before it is shut down, and calls that an error. What cells raise
+    # comes as their output, not by this log.
+    return Client(notebook, km=manager, timeout=None, extra_arguments=["--log-level=CRITICAL"])
 
 
 def _print(message: dict[str, Any]) -> None:
