@@ -15,6 +15,7 @@ from torch.optim import SGD, Adam, AdamW, Optimizer
 
 from gradledger import Stepper
 from gradledger.errors import GradledgerError
+from tests.tiers import slow_but_some
 
 from .loops import (
     Batch,
@@ -331,7 +332,10 @@ DEEDS: list[Deed] = [
 
 
 @PACK
-@pytest.mark.parametrize("name", ["SGD-momentum=0.9", "AdamW", "AdamW-fused=True", "Adagrad"])
+@pytest.mark.parametrize(
+    "name",
+    slow_but_some(3, ["SGD-momentum=0.9", "AdamW", "AdamW-fused=True", "Adagrad"]),
+)
 @pytest.mark.parametrize("deed", DEEDS)
 def test_what_the_user_does_between_updates_counts(deed: Deed, name: str, pack: bool) -> None:
     if deed is transpose_storage and "fused" in name:

@@ -164,7 +164,7 @@ def make(name: str, options: dict[str, Any], model: nn.Module) -> Optimizer:
     return optimizer
 
 
-@pytest.mark.parametrize("accumulate", [1, 3])
+@pytest.mark.parametrize("accumulate", [pytest.param(1, marks=pytest.mark.slow), 3])
 @EACH
 def test_packed_weights_and_state_are_those_of_loose_ones_bit_for_bit(
     name: str, options: dict[str, Any], accumulate: int

@@ -324,6 +324,7 @@ def test_what_it_holds_does_not_grow_with_the_steps(measures: bool) -> None:
     assert many <= few + 50
 
 
+@pytest.mark.slow  # thousands of steps
 def test_what_it_holds_does_not_grow_with_the_steps_that_break_a_law(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

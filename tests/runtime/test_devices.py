@@ -176,6 +176,7 @@ def test_a_fused_optimizer_that_holds_back_on_the_device_is_said(elsewhere: None
     assert [(one.what, one.count) for one in book.journal.unseen] == [("steps", 1)]
 
 
+@pytest.mark.slow  # so many deposits that one no longer counts
 def test_low_precision_that_loses_deposits_is_told_later(elsewhere: None) -> None:
     weight = nn.Parameter(torch.ones(8, dtype=torch.bfloat16))
     optimizer = torch.optim.SGD([weight], lr=0.1, foreach=False)

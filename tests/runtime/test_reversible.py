@@ -27,6 +27,7 @@ from gradledger.ledger.announcing import listeners
 from gradledger.runtime.audit import Audit, audit
 from gradledger.runtime.by_hand import ByHand
 from gradledger.runtime.steppers import Steppers
+from tests.tiers import slow_but_some
 
 ROOTS = (
     Tensor,
@@ -276,7 +277,10 @@ def survives_an_exception() -> None:
 
 @pytest.mark.parametrize(
     ("fault", "rule"),
-    [(reuses, "GL101"), (clears_by_hand_unspent, "GL201"), (survives_an_exception, "GL902")],
+    slow_but_some(
+        3,
+        [(reuses, "GL101"), (clears_by_hand_unspent, "GL201"), (survives_an_exception, "GL902")],
+    ),
 )
 def test_audits_in_one_another_see_the_same(
     fault: Callable[[], None], rule: str, before: dict[tuple[str, str], Any]

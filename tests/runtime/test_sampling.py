@@ -196,7 +196,10 @@ def closures() -> None:
         optimizer.step(closure)  # type: ignore[no-untyped-call]
 
 
-@pytest.mark.parametrize("every", [2, 3, EVERY])
+@pytest.mark.parametrize(
+    "every",
+    [pytest.param(2, marks=pytest.mark.slow), 3, pytest.param(EVERY, marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize(
     "training",
     [

@@ -153,7 +153,10 @@ def test_a_file_that_is_not_open_can_be_checked_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("like", "encoding"), [("neovim", "utf-8"), ("visual-studio-code", "utf-16-le")]
 )
-@pytest.mark.parametrize("end", ["\r\n", "\n"], ids=["crlf", "lf"])
+@pytest.mark.parametrize(
+    "end",
+    [pytest.param("\r\n", id="crlf"), pytest.param("\n", id="lf", marks=pytest.mark.slow)],
+)
 def test_lines_and_letters_are_counted_as_the_editor_counts_them(
     tmp_path: Path, end: str, like: str, encoding: str
 ) -> None:

@@ -65,6 +65,7 @@ def shows_the_finding(glass: Glass) -> bool:
     return any(row.split()[:2] == ["error", "GL101"] and "39 steps" in row for row in glass.rows)
 
 
+@pytest.mark.slow  # a terminal of its own, and a run to look at while it trains
 def test_the_panel_shows_steps_windows_norms_and_findings_and_leaves_nothing_behind(
     tmp_path: Path, go: int
 ) -> None:
