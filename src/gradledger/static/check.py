@@ -152,13 +152,16 @@ def _check_root(root: Root, work: _Work) -> tuple[tuple[Finding, ...], str | Non
 
 
 def _check_inside(root: Root, inner: InnerCycles, work: _Work) -> tuple[int, list[Finding]]:
-    """How many whole cycles of an unknown root were followed by themselves; their findings."""
+    """How many whole cycles of an unknown root were followed by themselves to their end.
+
+    And the findings of all of them: what was found on a part of the paths is found.
+    """
     followed = 0
     found: list[Finding] = []
     for cycle in islice(inner.inside(root), budget.MOST_INNER_CYCLES):
         findings, why = _check_root(cycle, work.apart)
+        found += findings
         if why == "":
-            found += findings
             inner.was_judged(cycle)
             followed += 1
     return followed, found

@@ -10,7 +10,16 @@ import pytest
 from benchmarks.peers import ROOT
 from benchmarks.public_code import following
 from benchmarks.public_code.__main__ import main
-from benchmarks.public_code.following import DOUBTED, FOLLOWED, SILENT, UNKNOWN, plant, read, states
+from benchmarks.public_code.following import (
+    DOUBTED,
+    FOLLOWED,
+    SILENT,
+    UNKNOWN,
+    plant,
+    plant_clears,
+    read,
+    states,
+)
 from tests.benchmarks.public_code.trees import checkout, report, repository, row
 
 TRAINER = """\
@@ -45,6 +54,20 @@ def train(model, optimizer, data):
 """
 
 
+ONE_TURN = """\
+import torch
+
+
+def learn(net, optimizer, scaler, scheduler, x):
+    optimizer.zero_grad()
+    scaler.scale(net(x).mean()).backward()
+    scaler.step(
+        optimizer)  # here
+    scaler.update()
+    scheduler.step()
+"""
+
+
 IN_DOUBT = """\
 import json, pathlib, sys
 text = pathlib.Path("train.py").read_text()
@@ -64,6 +87,23 @@ def test_calls_that_clear_are_taken_out_of_one_function(tmp_path: Path) -> None:
     assert text.count("zero_grad") == 1
     assert "            pass  # first\n" in text
     assert len(text.splitlines()) == len(TRAINER.splitlines())
+
+
+def test_a_clear_is_put_in_front_of_the_steps_of_what_is_cleared(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(ONE_TURN, encoding="utf-8")
+    assert plant_clears(path, "learn") == 1
+    text = path.read_text(encoding="utf-8")
+    assert "    optimizer.zero_grad(); scaler.step(optimizer)  # here\n" in text
+    assert "    scheduler.step()\n" in text
+    assert len(text.splitlines()) == len(ONE_TURN.splitlines())
+
+
+@pytest.mark.slow  # the checker, four times
+def test_a_turn_that_leaves_the_clears_to_its_caller_is_followed(tmp_path: Path) -> None:
+    repository(tmp_path / "code", "a__b", ONE_TURN)
+    loops = read(listed(tmp_path, "a/b\ttrain.py\tlearn\t"))
+    assert [each.state for each in states(ROOT, tmp_path / "code", loops)] == [FOLLOWED]
 
 
 def test_a_function_that_is_not_there_is_named(tmp_path: Path) -> None:
