@@ -108,6 +108,10 @@ def check_source(source: Source, project: Project, *, calls: bool = False) -> Ch
         from gradledger.static.lower.unfollowed_code import unfollowed
 
         unknown += unfollowed(module, project, following.trained)
+        if not (followed or unknown or found) and "zero_grad(" in source.text:
+            from gradledger.static.lower.unfollowed_code import steps_alone
+
+            unknown += steps_alone(module, module.tree.body)
     if len(found) > 1:
         from gradledger.static.certainty.findings import once_each
 

@@ -20,6 +20,8 @@ from gradledger.static.source.vocabulary import BACKWARDS, HANDS_LOSS
 
 WHY = "no step was followed that spends what it deposits"
 
+NO_DEPOSIT = "no deposit was followed that its step spends"
+
 LOSS = Pattern(r"(?i)(?:^|_)loss(?:es)?(?:_|$)")
 OPTIMIZER = Pattern(r"(?i)optim|^opt$|^opt_|_opt$")
 TRAINS = frozenset(
@@ -70,6 +72,29 @@ def backwards(module: Module, unspent: Unspent) -> tuple[list[Unknown], int]:
         else:
             unknown.append(Unknown(module.path, statement.lineno, what, WHY))
     return unknown, len(done)
+
+
+def steps_alone(module: Module, body: list[ast.stmt], owner: str = "") -> Iterator[Unknown]:
+    """The functions of a file without a backward that clear and step: who deposits for them?
+
+    An optimizer's own step may clear as well, and a test may step on nothing.
+    """
+    for statement in body:
+        match statement:
+            case ast.ClassDef(name=name, body=inner):
+                yield from steps_alone(module, inner, f"{name}.")
+            case ast.FunctionDef(name=name):
+                called = set(_methods_called(statement))
+                steps = called & {"step", "optimizer_step"} and not name.startswith("test")
+                if steps and "zero_grad" in called and ("train" in name or "step" not in name):
+                    yield Unknown(module.path, statement.lineno, f"{owner}{name}()", NO_DEPOSIT)
+
+
+def _methods_called(statement: ast.stmt) -> Iterator[str]:
+    for node in ast.walk(statement):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=name)):
+                yield name
 
 
 def _pieces(
