@@ -19,7 +19,8 @@ import ast
 import csv
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -228,14 +229,27 @@ def _function(tree: ast.AST, name: str) -> ast.AST:
     return tree
 
 
-def told(states: Iterator[State]) -> Iterator[str]:
-    """A table in Markdown."""
-    yield "| repository | commit | function | state | why | findings |"
+HEAD = "| repository | commit | function | state | why | findings |"
+
+
+def told(states: Iterable[State]) -> Iterator[str]:
+    """A table in Markdown, and how many there are of each state."""
+    yield HEAD
     yield "| --- | --- | --- | --- | --- | --- |"
+    sums: Counter[str] = Counter()
     for each in states:
         loop = each.loop
+        sums[each.state] += 1
         yield (
             f"| {loop.repository} | `{each.commit[:10]}` | `{loop.path}` "
             f"`{loop.function or 'the script'}` | {each.state} | {each.why} | "
             f"{len(each.findings)} |"
         )
+    yield ""
+    yield "In all: " + ", ".join(f"{state} {number}" for state, number in sums.most_common()) + "."
+
+
+def write_page(path: Path, lines: Iterable[str]) -> None:
+    """Puts the table into a page, behind the words that stand in front of the old one."""
+    words = path.read_text(encoding="utf-8").partition(HEAD)[0]
+    path.write_text(words + "\n".join(lines) + "\n", encoding="utf-8")

@@ -136,6 +136,19 @@ def test_a_fault_that_is_only_possible_leaves_doubts(tmp_path: Path) -> None:
     assert "no fit in it" in done[1][1]
 
 
+def test_the_table_of_a_page_is_written_anew_and_its_words_are_kept(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Loops\n\nWords.\n\n" + following.HEAD + "\n| old |\n", encoding="utf-8")
+    loop = following.Loop("a/b", "train.py", "", ("train.py", ""), ())
+    table = list(following.told([following.State(loop, "12ab34", FOLLOWED, "", ())]))
+    following.write_page(page, table)
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("# Loops\n\nWords.\n\n" + following.HEAD + "\n| --- ")
+    assert "| a/b | `12ab34` | `train.py` `the script` | followed |  | 0 |\n" in text
+    assert text.endswith("\nIn all: followed 1.\n")
+    assert "| old |" not in text
+
+
 @pytest.mark.slow  # the checker, eight times
 def test_a_loop_is_followed_unknown_or_passed_over(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

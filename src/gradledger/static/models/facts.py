@@ -203,7 +203,7 @@ _WORDS = Pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _HARMLESS_PHRASES = Pattern(
     r"training (?:mode|state|arg|config|log|dtype)|float training"
     r"|(?:update|reset|accum\w*|step) (?:the )?(?:ema|latent|lr|learning rate|progress|bar"
-    r"|metric|stat|meter|log|buffer|priorit|target|teacher|momentum|center|moving|average|timer"
+    r"|metric|stat|meter|log|buffer|priorit|momentum|center|moving|average|timer"
     r"|counter|seed|state|env)"
 )
 """They change numbers, or the weights of nets that others train."""
