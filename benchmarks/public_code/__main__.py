@@ -64,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     followed = commands.add_parser("followed", parents=[shared])
     followed.add_argument("folder", type=Path)
     followed.add_argument("functions", type=Path, metavar="LIST")
+    followed.add_argument("--page", type=Path, help="puts the table into this page of the docs")
     for command in (score, followed):
         command.add_argument(
             "--of", type=Path, metavar="CHECKOUT", default=ROOT, help="by default, this one"
@@ -93,7 +94,10 @@ def _score(options: argparse.Namespace) -> None:
 def _followed(options: argparse.Namespace) -> None:
     loops = following.read(options.functions)
     states = list(following.states(options.of, options.folder, loops, jobs=options.jobs))
-    _print([vars(state) for state in states], list(following.told(iter(states))), options)
+    table = list(following.told(states))
+    if options.page is not None:
+        following.write_page(options.page, table)
+    _print([vars(state) for state in states], table, options)
 
 
 COMMANDS = {"run": _run, "compare": _compare, "score": _score, "followed": _followed}

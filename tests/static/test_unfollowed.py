@@ -72,3 +72,25 @@ def test_what_is_found_in_the_project_says_itself_what_it_does(tmp_path: Path) -
     main = tmp_path / "main.py"
     main.write_text(program("show(loss, optimizer)", "from helper import show"))
     assert not check_file(main).unknown
+
+
+STEPPED = """\
+import torch
+
+class Trainer:
+    def {name}(self, samples):
+        self.optimizer.zero_grad()
+        for sample in samples:
+            loss = self.task.train_step(sample, self.model, self.optimizer)
+        self.optimizer.step()
+"""
+
+
+def test_a_step_whose_deposits_are_made_out_of_sight_is_unknown() -> None:
+    (unknown,) = check(STEPPED.format(name="train_step")).unknown
+    assert unknown.what == "Trainer.train_step()"
+    assert unknown.why == "no deposit was followed that its step spends"
+
+
+def test_an_optimizer_that_clears_in_its_step_is_none() -> None:
+    assert not check(STEPPED.format(name="second_step")).unknown

@@ -16,6 +16,7 @@ from gradledger.static.domain.scopes import TOO_MUCH, TooMuchCode
 from gradledger.static.ir.blocks import events_in, holds
 from gradledger.static.ir.effects import Deposits
 from gradledger.static.ir.program import Loop, Program
+from gradledger.static.lower.deepspeed import engine_trains
 from gradledger.static.lower.inner_cycles import InnerCycles
 from gradledger.static.lower.lowering import Following
 from gradledger.static.lower.missing_backward import optimizers_without_backward
@@ -70,6 +71,7 @@ def check_source(source: Source, project: Project, *, calls: bool = False) -> Ch
     unknown: list[Unknown] = []
     followed = 0
     functions: list[Root] = []
+    spending_nothing: set[int] = set()
     training: tuple[str, ...] = ()
     work = _Work(project)
     try:
@@ -80,6 +82,8 @@ def check_source(source: Source, project: Project, *, calls: bool = False) -> Ch
         for root in Roots(following).all():
             findings, why = _check_root(root, work)
             found += findings
+            if why is None and root.spends_nothing:
+                spending_nothing.add(id(root.node))
             if why:
                 alone, inside = _check_inside(root, inner, work)
                 found += inside
@@ -95,10 +99,19 @@ def check_source(source: Source, project: Project, *, calls: bool = False) -> Ch
         unknown.append(Unknown(source.path, 1, "the file", TOO_DEEP))
     except TooMuchCode:  # between two roots
         unknown.append(Unknown(source.path, 1, "the file", TOO_MUCH))
-    if not unknown and (not followed or any(word in source.text for word in HANDS_BOTH)):
+    if not unknown and not followed and module.says_anywhere(BACKWARDS):
+        from gradledger.static.lower.unfollowed_code import backwards
+        from gradledger.static.lower.unspent_gradients import Unspent
+
+        unknown, followed = backwards(module, Unspent(following.top, spending_nothing))
+    elif not unknown and (not followed or any(word in source.text for word in HANDS_BOTH)):
         from gradledger.static.lower.unfollowed_code import unfollowed
 
-        unknown += unfollowed(module, project, following.trained, nothing=not followed)
+        unknown += unfollowed(module, project, following.trained)
+        if not (followed or unknown or found) and "zero_grad(" in source.text:
+            from gradledger.static.lower.unfollowed_code import steps_alone
+
+            unknown += steps_alone(module, module.tree.body)
     if len(found) > 1:
         from gradledger.static.certainty.findings import once_each
 
@@ -143,13 +156,16 @@ def _check_root(root: Root, work: _Work) -> tuple[tuple[Finding, ...], str | Non
 
 
 def _check_inside(root: Root, inner: InnerCycles, work: _Work) -> tuple[int, list[Finding]]:
-    """How many whole cycles of an unknown root were followed by themselves; their findings."""
+    """How many whole cycles of an unknown root were followed by themselves to their end.
+
+    And the findings of all of them: what was found on a part of the paths is found.
+    """
     followed = 0
     found: list[Finding] = []
     for cycle in islice(inner.inside(root), budget.MOST_INNER_CYCLES):
         findings, why = _check_root(cycle, work.apart)
+        found += findings
         if why == "":
-            found += findings
             inner.was_judged(cycle)
             followed += 1
     return followed, found
@@ -185,7 +201,8 @@ def _bind(root: Root, solver: Solver) -> tuple[_Bound | None, str | None]:
         return None, root.why
     forgotten = optimizers_without_backward(root)
     if not (forgotten or holds(root.program, Deposits)):
-        return None, _first_unknown(root)
+        trained = root.machine is not None and engine_trains(root.machine)
+        return None, _first_unknown(root) or ("" if trained else None)
     if solver.is_spent:
         return None, TOO_LATE
     if any(islice(events_in(root.program), budget.MOST_EVENTS, None)):

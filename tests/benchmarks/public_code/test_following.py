@@ -10,7 +10,16 @@ import pytest
 from benchmarks.peers import ROOT
 from benchmarks.public_code import following
 from benchmarks.public_code.__main__ import main
-from benchmarks.public_code.following import DOUBTED, FOLLOWED, SILENT, UNKNOWN, plant, read, states
+from benchmarks.public_code.following import (
+    DOUBTED,
+    FOLLOWED,
+    SILENT,
+    UNKNOWN,
+    plant,
+    plant_clears,
+    read,
+    states,
+)
 from tests.benchmarks.public_code.trees import checkout, report, repository, row
 
 TRAINER = """\
@@ -45,6 +54,20 @@ def train(model, optimizer, data):
 """
 
 
+ONE_TURN = """\
+import torch
+
+
+def learn(net, optimizer, scaler, scheduler, x):
+    optimizer.zero_grad()
+    scaler.scale(net(x).mean()).backward()
+    scaler.step(
+        optimizer)  # here
+    scaler.update()
+    scheduler.step()
+"""
+
+
 IN_DOUBT = """\
 import json, pathlib, sys
 text = pathlib.Path("train.py").read_text()
@@ -64,6 +87,23 @@ def test_calls_that_clear_are_taken_out_of_one_function(tmp_path: Path) -> None:
     assert text.count("zero_grad") == 1
     assert "            pass  # first\n" in text
     assert len(text.splitlines()) == len(TRAINER.splitlines())
+
+
+def test_a_clear_is_put_in_front_of_the_steps_of_what_is_cleared(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(ONE_TURN, encoding="utf-8")
+    assert plant_clears(path, "learn") == 1
+    text = path.read_text(encoding="utf-8")
+    assert "    optimizer.zero_grad(); scaler.step(optimizer)  # here\n" in text
+    assert "    scheduler.step()\n" in text
+    assert len(text.splitlines()) == len(ONE_TURN.splitlines())
+
+
+@pytest.mark.slow  # the checker, four times
+def test_a_turn_that_leaves_the_clears_to_its_caller_is_followed(tmp_path: Path) -> None:
+    repository(tmp_path / "code", "a__b", ONE_TURN)
+    loops = read(listed(tmp_path, "a/b\ttrain.py\tlearn\t"))
+    assert [each.state for each in states(ROOT, tmp_path / "code", loops)] == [FOLLOWED]
 
 
 def test_a_function_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -94,6 +134,19 @@ def test_a_fault_that_is_only_possible_leaves_doubts(tmp_path: Path) -> None:
     assert done[0] == (DOUBTED, "")
     assert done[1][0] == "not here"
     assert "no fit in it" in done[1][1]
+
+
+def test_the_table_of_a_page_is_written_anew_and_its_words_are_kept(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Loops\n\nWords.\n\n" + following.HEAD + "\n| old |\n", encoding="utf-8")
+    loop = following.Loop("a/b", "train.py", "", ("train.py", ""), ())
+    table = list(following.told([following.State(loop, "12ab34", FOLLOWED, "", ())]))
+    following.write_page(page, table)
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("# Loops\n\nWords.\n\n" + following.HEAD + "\n| --- ")
+    assert "| a/b | `12ab34` | `train.py` `the script` | followed |  | 0 |\n" in text
+    assert text.endswith("\nIn all: followed 1.\n")
+    assert "| old |" not in text
 
 
 @pytest.mark.slow  # the checker, eight times

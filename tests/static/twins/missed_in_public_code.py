@@ -221,6 +221,59 @@ TWINS = {
                 F.mse_loss(h, y[t]).div(5).backward()
             learner.step()
         """,
+    "optimizers that are zipped with their schedules": """
+        def train(net, optimizers, schedulers):
+            for x, y in loader:
+                for opt in optimizers:  # right only
+                    opt.zero_grad()  # right only
+                criterion(net(x), y).backward()
+                for i, (opt, scheduler) in enumerate(zip(optimizers, schedulers)):
+                    opt.step()  # GL101
+                    scheduler.step()
+        """,
+    "a loop of a base class, whose turn two classes write": """
+        class Base:
+            def __init__(self, net, data, optimizer):
+                self.net, self.data, self.optimizer = net, data, optimizer
+
+            def train(self):
+                for x, y in self.data:
+                    self.turn(x, y)
+
+        class Plain(Base):
+            def turn(self, x, y):
+                self.optimizer.zero_grad()
+                criterion(self.net(x), y).backward()
+                self.optimizer.step()
+
+        class Mixed(Base):
+            def turn(self, x, y):
+                self.optimizer.zero_grad()  # right only
+                with torch.autocast("cpu"):
+                    loss = criterion(self.net(x), y)
+                loss.backward()
+                self.optimizer.step()  # GL101
+        """,
+    "a library's functions that are only called as if they trained": """
+        from library import Sampler, convert_to_float8_training, set_training_mode
+
+        convert_to_float8_training(model)
+        for x, y in loader:
+            optimizer.zero_grad()  # right only
+            criterion(model(x), y).backward()
+            optimizer.step()  # GL101
+            set_training_mode(model)
+            sampler = Sampler.from_pretrained("base", model=model)
+        """,
+    "options of the optimizer in a dict": """
+        def train(net, options, optimizer=None):
+            options["optimizer"].update(lr=0.1)
+            optimizer = optimizer or torch.optim.SGD(net.parameters(), **options["optimizer"])
+            for x, y in loader:
+                optimizer.zero_grad()  # right only
+                criterion(net(x), y).backward()
+                optimizer.step()  # GL101
+        """,
     "too many paths through one function": """
         def train(a, b, c, d, e, f, g):
             nets = [nn.Linear(8, 8) for _ in range(3)]

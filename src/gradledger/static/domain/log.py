@@ -18,6 +18,8 @@ class Log:
         """How many scopes, loops and objects have got a number."""
         self.inlined: set[int] = set()
         """The functions that were followed, by identity."""
+        self.engine_calls: set[str] = set()
+        """Methods of engines that own the cycle, of those that deposit and step, as were called."""
         self.unknown: list[tuple[Place, str]] = []
         """What could not be followed, and why."""
         self.notes: set[Note] = set()

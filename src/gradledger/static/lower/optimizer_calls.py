@@ -102,7 +102,8 @@ def optimizer_step(machine: Machine, optimizer: Optimizer, node: ast.Call) -> No
     if isinstance(closure, Thing | External) and not isinstance(closure, Constant):
         hand_over(machine, optimizer.name, node, "a closure that cannot be followed")
         return
-    if any(name != "closure" and not is_plain(v) for name, v in arguments.named.items()):
+    told = {n: v for n, v in arguments.named.items() if n not in ("closure", "**")}
+    if not all(map(is_plain, told.values())):
         hand_over(machine, optimizer.name, node, "a step that is given a loss")
         return
     if not isinstance(closure, FunctionDef):

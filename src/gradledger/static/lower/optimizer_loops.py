@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gradledger.static.domain.values import UNKNOWN, Items, Known, Optimizer, Thing
 from gradledger.static.lower.loop_rounds import once
 from gradledger.static.lower.names import full_name
@@ -73,28 +75,43 @@ def over_optimizers(machine: Machine, node: ast.For | ast.AsyncFor, items: Known
     """A loop over a collection of optimizers that nobody knows: all of them are as one."""
     if isinstance(items, Items) and items.values:
         return False
-    target = node.target.elts[-1] if isinstance(node.target, ast.Tuple) else node.target
-    if not isinstance(target, ast.Name):
-        return False
     uses = file_uses(machine)
-    if uses.role(target.id) not in ("optimizer", "scheduler") or not uses.steps(target.id):
+    taken = [
+        (target, collection)
+        for target, collection in _taken_out(node.target, node.iter)
+        if uses.role(target.id) in ("optimizer", "scheduler") and uses.steps(target.id)
+    ]
+    if not taken:
         return False
-    collection = node.iter
-    while isinstance(collection, ast.Call):
-        inner = collection.func
-        if isinstance(inner, ast.Attribute) and not collection.args:
-            collection = inner.value  # `optimizers.values()`
-        elif collection.args:
-            collection = collection.args[0]  # `enumerate(optimizers)`
-        else:
-            return False
-    value = eval_quietly(machine, collection)
-    key = value.key if isinstance(value, Thing) and value.key else ast.unparse(collection)
     machine.assign(node.target, UNKNOWN)
-    known = machine.flow.store.get(f"{key}[*]")
-    machine.set(full_name(machine, target.id), known or Thing(f"{key}[*]"))
-    once_for_each(machine, full_name(machine, target.id), node.body)
+    for target, collection in taken:
+        value = eval_quietly(machine, collection)
+        key = value.key if isinstance(value, Thing) and value.key else ast.unparse(collection)
+        known = machine.flow.store.get(f"{key}[*]")
+        machine.set(full_name(machine, target.id), known or Thing(f"{key}[*]"))
+    once_for_each(machine, full_name(machine, taken[0][0].id), node.body)
     return True
+
+
+def _taken_out(target: ast.expr, iterable: ast.expr) -> Iterator[tuple[ast.Name, ast.expr]]:
+    """The names of a loop, each with the collection that it is taken out of.
+
+    `for i, (a, b) in enumerate(zip(x, y))` takes a out of x and b out of y.
+    """
+    match target, iterable:
+        case ast.Name(), ast.Call(func=ast.Attribute(value=collection), args=[]):
+            yield from _taken_out(target, collection)  # `optimizers.values()`
+        case ast.Tuple(elts=[*_, last]), ast.Call(func=ast.Attribute(value=collection), args=[]):
+            yield from _taken_out(last, collection)  # `optimizers.items()`
+        case ast.Tuple(elts=targets), ast.Call(func=ast.Name(id="zip"), args=collections):
+            for inner, collection in zip(targets, collections, strict=False):
+                yield from _taken_out(inner, collection)
+        case ast.Tuple(elts=[*_, last]), ast.Call(args=[collection, *_]):
+            yield from _taken_out(last, collection)  # `enumerate(optimizers)`
+        case ast.Name(), ast.Call(args=[collection, *_]):
+            yield from _taken_out(target, collection)
+        case ast.Name(), _ if not isinstance(iterable, ast.Call):
+            yield target, iterable
 
 
 def _names_of(picked: ast.Subscript, loop: ast.For | ast.AsyncFor) -> list[str]:

@@ -41,6 +41,8 @@ def with_role(machine: Machine, base: Known, method: str, node: ast.Call) -> Kno
     role = file_uses(machine).role(_terminal(target) or base.key) or file_uses(machine).role(
         base.key
     )
+    if role == "optimizer" and method in facts.OF_DICTS:
+        return base
     made: Known
     match role:
         case "optimizer" if method in ROLE_METHODS or file_uses(machine).steps(_terminal(target)):

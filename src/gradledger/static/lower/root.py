@@ -5,6 +5,8 @@ from __future__ import annotations
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import Value
 from gradledger.static.domain.values import Optimizer
+from gradledger.static.ir.blocks import holds
+from gradledger.static.ir.effects import Spends
 from gradledger.static.ir.notes import Note
 from gradledger.static.ir.program import Program
 from gradledger.static.project.module import Module
@@ -42,6 +44,16 @@ class Root(Value):
     """All that was known at its end; None for a script that is not worth a walk."""
     turns: tuple[Root, ...] = ()
     """The roots that it is made of, where somebody out of sight calls them again and again."""
+
+    @property
+    def spends_nothing(self) -> bool:
+        """True if it was followed to its end, and came by no step and by nobody who could step."""
+        if self.program is None or self.machine is None or self.unknown:
+            return False
+        log = self.machine.log
+        if log.optimizers or log.engine_calls or log.hooked:
+            return False
+        return not holds(self.program, Spends)
 
     @property
     def module(self) -> Module | None:

@@ -106,10 +106,21 @@ class Roots:
             inherited = method.module is not self._module
             if inherited and not _overridden_calls(texts[name], cls):
                 continue  # the file of the base is the place to say it
-            if not inherited and id(method.node) in self._following.done:
+            done = not inherited and id(method.node) in self._following.done
+            if done and not self._is_another_loop(method, texts[name], cls):
                 continue
             if name in hooks or keeps_cycle(machine, replace(method, bound=Thing("self", cls=cls))):
                 yield self._following.method(cls, method, name)
+
+    def _is_another_loop(self, method: FunctionDef, text: str, cls: ClassDef) -> bool:
+        """Is it a loop of a base class, which calls what this class trains by instead?"""
+        if method.cls is None or method.cls.node is cls.node:
+            return False
+        return any(
+            f"self.{own.name}(" in text
+            for own in self._module.methods(cls.node).values()
+            if self._module.says(DOES, own) and id(own) not in self._following.done
+        )
 
     def _may_train(self, method: FunctionDef, cls: ClassDef) -> bool:
         """Does it say something of gradients, or call what does, in other files too?"""

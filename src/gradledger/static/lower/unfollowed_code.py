@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 
 from gradledger.static.lower.root import THE_SCRIPT
 from gradledger.static.lower.spelling import last_name
+from gradledger.static.lower.unspent_gradients import Unspent
 from gradledger.static.project.module import Import, Module
 from gradledger.static.project.project import Project
 from gradledger.static.result import Unknown
@@ -18,6 +19,8 @@ from gradledger.static.source.patterns import Pattern
 from gradledger.static.source.vocabulary import BACKWARDS, HANDS_LOSS
 
 WHY = "no step was followed that spends what it deposits"
+
+NO_DEPOSIT = "no deposit was followed that its step spends"
 
 LOSS = Pattern(r"(?i)(?:^|_)loss(?:es)?(?:_|$)")
 OPTIMIZER = Pattern(r"(?i)optim|^opt$|^opt_|_opt$")
@@ -33,18 +36,13 @@ LOOKS = Pattern(
 """Names of what looks at losses, or is known to do no more with them."""
 
 
-def unfollowed(
-    module: Module, project: Project, trained: Collection[int], *, nothing: bool
-) -> Iterator[Unknown]:
-    """The functions in the file that train and were not followed, and the script if it does.
+def unfollowed(module: Module, project: Project, trained: Collection[int]) -> Iterator[Unknown]:
+    """The functions in the file that leave it to others to train, and the script if it does.
 
-    `trained`: functions in which deposits were followed, by identity. `nothing` was followed at
-    all: then a backward is one too much.
+    `trained`: functions in which deposits were followed, by identity.
     """
-    if nothing and module.says_anywhere(BACKWARDS):
-        yield from _backwards(module, module.tree.body, "")
-    elif module.says_anywhere(HANDS_LOSS):
-        for what, statement in _pieces(module, module.tree.body, ""):
+    if module.says_anywhere(HANDS_LOSS):
+        for what, statement, _ in _pieces(module, module.tree.body):
             piece = module.tree if what == THE_SCRIPT else statement
             if id(piece) in trained or module.says(BACKWARDS, statement):
                 continue
@@ -54,27 +52,65 @@ def unfollowed(
                 yield Unknown(module.path, statement.lineno, what, why)
 
 
-def _backwards(module: Module, body: list[ast.stmt], owner: str) -> Iterator[Unknown]:
-    for what, statement in _pieces(module, body, owner):
+def backwards(module: Module, unspent: Unspent) -> tuple[list[Unknown], int]:
+    """The backward passes of a file of which nothing was followed.
+
+    How many functions and scripts have some that nobody can spend, and where the others are.
+    """
+    unknown: list[Unknown] = []
+    done: set[ast.AST] = set()
+    for what, statement, cls in _pieces(module, module.tree.body):
         match statement:
             case ast.FunctionDef(args=ast.arguments(args=[ast.arg("ctx"), *_])):
                 continue  # how to differentiate a function, and no pass over a graph
-        if any(map(_is_backward, ast.walk(statement))):
-            yield Unknown(module.path, statement.lineno, what, WHY)
+        if not any(map(_is_backward, ast.walk(statement))):
+            continue
+        if what == THE_SCRIPT and unspent.is_script(module):
+            done.add(module.tree)
+        elif what != THE_SCRIPT and unspent.is_function(module, statement, cls):
+            done.add(statement)
+        else:
+            unknown.append(Unknown(module.path, statement.lineno, what, WHY))
+    return unknown, len(done)
 
 
-def _pieces(module: Module, body: list[ast.stmt], owner: str) -> Iterator[tuple[str, ast.stmt]]:
-    """Each function, method and statement of the top level, with its name."""
+def steps_alone(module: Module, body: list[ast.stmt], owner: str = "") -> Iterator[Unknown]:
+    """The functions of a file without a backward that clear and step: who deposits for them?
+
+    An optimizer's own step may clear as well, and a test may step on nothing.
+    """
+    for statement in body:
+        match statement:
+            case ast.ClassDef(name=name, body=inner):
+                yield from steps_alone(module, inner, f"{name}.")
+            case ast.FunctionDef(name=name):
+                called = set(_methods_called(statement))
+                steps = called & {"step", "optimizer_step"} and not name.startswith("test")
+                if steps and "zero_grad" in called and ("train" in name or "step" not in name):
+                    yield Unknown(module.path, statement.lineno, f"{owner}{name}()", NO_DEPOSIT)
+
+
+def _methods_called(statement: ast.stmt) -> Iterator[str]:
+    for node in ast.walk(statement):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=name)):
+                yield name
+
+
+def _pieces(
+    module: Module, body: list[ast.stmt], cls: ast.ClassDef | None = None
+) -> Iterator[tuple[str, ast.stmt, ast.ClassDef | None]]:
+    """Each function, method and statement of the top level, with its name and its class."""
     for statement in body:
         if not (module.says(BACKWARDS, statement) or module.says(HANDS_LOSS, statement)):
             continue
         match statement:
-            case ast.ClassDef(name=name, body=inner):
-                yield from _pieces(module, inner, f"{name}.")
+            case ast.ClassDef(body=inner):
+                yield from _pieces(module, inner, statement)
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                yield f"{owner}{name}()", statement
+                yield f"{f'{cls.name}.' if cls else ''}{name}()", statement, cls
             case _:
-                yield THE_SCRIPT, statement
+                yield THE_SCRIPT, statement, None
 
 
 def _is_backward(node: ast.AST) -> bool:

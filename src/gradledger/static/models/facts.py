@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradledger.static.ir.notes import AveragedByHand, StepHook
+from gradledger.static.source.patterns import Pattern
 
 _PARAMETRIC = frozenset(
     [
@@ -193,15 +194,28 @@ ITERATION_WRAPPERS = frozenset(
 _ATTACKS = ("attack", "backup_grad", "restore_grad", "perturb", "emb_backup")
 _SUSPICIOUS = (
     *("zero", "clear", "reset", "step", "optimi", "update", "backward", "train", "closure"),
-    *("grad", "learn", "fit", "cycle", "accum", "iter_end", "after_", "before_", "on_"),
-    *("hook", "callback", "finish", "finali", "apply_"),
+    *("grad", "learn", "fit", "cycle", "accum", "hook", "callback", "finish", "finali"),
 )
+"""How words begin of names by which something may be done to gradients."""
+_AT_THE_BEGINNING = ("on", "after", "before", "apply", "iter")
+"""The same, for the first word alone: `on_batch_end`."""
+_WORDS = Pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_HARMLESS_PHRASES = Pattern(
+    r"training (?:mode|state|arg|config|log|dtype)|float training"
+    r"|(?:update|reset|accum\w*|step) (?:the )?(?:ema|latent|lr|learning rate|progress|bar"
+    r"|metric|stat|meter|log|buffer|priorit|momentum|center|moving|average|timer"
+    r"|counter|seed|state|env)"
+)
+"""They change numbers, or the weights of nets that others train."""
 
 GRADIENT = frozenset({"grad", "_grad"})
 """What a tensor calls its gradient: the second is what the first is kept in."""
 
 OF_STRINGS = frozenset(name for name in dir(str) if not name.startswith("_"))
 """`args.optimizer.lower()`: what has these methods is the name of a thing, and not the thing."""
+
+OF_DICTS = frozenset({"update", "get", "items", "keys", "values", "pop", "setdefault", "copy"})
+"""`options["optimizer"].update(lr=0.1)`: what has these methods holds options, or several of it."""
 
 COUNTING = frozenset({"len", "size", "numel", "item", "float", "int"})
 """Functions and methods that give numbers."""
@@ -241,5 +255,8 @@ def attacks(name: str) -> bool:
 
 def is_suspicious(name: str) -> bool:
     """Of a method that cannot be followed: may it well do something to gradients, by its name?"""
-    name = name.lower()
-    return any(word in name for word in _SUSPICIOUS)
+    words = [word.lower() for word in _WORDS.findall(name)]
+    if words and words[0] in _AT_THE_BEGINNING:
+        return True
+    said = _HARMLESS_PHRASES.sub("", " ".join(words))
+    return any(word.startswith(_SUSPICIOUS) for word in said.split())

@@ -1,0 +1,81 @@
+"""Code that walks back and has nobody who spends: there is nothing in it that a law is about.
+
+A test of a layer's backward, a tour of autograd, an attribution map in a notebook. A function is
+different: who calls it may well step. So this is said only of scripts, tests and notebooks, which
+nobody else calls, and only where neither they nor what they call have a word of a step, of an
+optimizer or of a trainer. If they use gradients, they were followed, too, and update nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from gradledger.ledger.values import replace
+from gradledger.static.domain.values import ClassDef, FunctionDef, Thing
+from gradledger.static.lower.call_graph import called_in, reaches, spends
+from gradledger.static.lower.names import module_scope
+from gradledger.static.project.module import Function, Module
+from gradledger.static.source import syntax as ast
+from gradledger.static.source.patterns import Pattern
+from gradledger.static.source.vocabulary import SPENDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gradledger.static.domain.scopes import Callee
+    from gradledger.static.lower.machine import Machine
+
+SPENDERS = Pattern(
+    r"ptim|OPTIM|\bopt\b|step\(|rainer|\.fit\(|[eE]ngine|\.train_\w*\(|backward\( *\w*loss",
+    words=("ptim", "OPTIM", "opt", "step(", "rainer", ".fit(", "ngine", ".train_", "backward("),
+)
+"""Words of code that may step, or leave it to somebody else."""
+
+_TEST_FILE = Pattern(r"(?:^|[\\/])(?:test_[^\\/]*|[^\\/]*_test|tests?)\.py$")
+
+
+class Unspent:
+    """Which scripts and functions of a file have gradients that nothing can spend."""
+
+    def __init__(self, machine: Machine, followed: Collection[int]) -> None:
+        """`followed`: the roots that spend nothing, by the identity of their code."""
+        self._machine = machine
+        self._followed = followed
+        self._known: dict[Callee, bool] = {}
+
+    def is_script(self, module: Module) -> bool:
+        """True if nothing at the top level of the file, nor what it calls, can spend."""
+        definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+        inside = [each for each in module.tree.body if not isinstance(each, definition)]
+        if any(module.says(SPENDERS, each) for each in inside):
+            return False
+        if id(module.tree) not in self._followed and any(
+            module.says(SPENDS, each) for each in inside
+        ):
+            return False
+        return not any(map(self._may_spend, called_in(self._machine, module, inside)))
+
+    def is_function(self, module: Module, node: ast.stmt, cls: ast.ClassDef | None) -> bool:
+        """True if it is a test, or in a notebook, and nothing in it, nor what it calls, spends."""
+        if not isinstance(node, Function):
+            return False
+        if not (node.name.startswith("test") or module.cells or _TEST_FILE.search(module.path)):
+            return False
+        owner = None if cls is None else ClassDef(cls, module)
+        scope = module_scope(self._machine, module)
+        function = FunctionDef(node, module, scope, None, owner)
+        if owner is not None:
+            function = replace(function, bound=Thing("self", cls=owner))
+        if id(node) in self._followed:
+            return not reaches(self._machine, function, self._known, _has_spenders)
+        return not self._may_spend(function)
+
+    def _may_spend(self, function: FunctionDef) -> bool:
+        if id(function.node) in self._followed:
+            return False
+        return spends(self._machine, function) or reaches(
+            self._machine, function, self._known, _has_spenders
+        )
+
+
+def _has_spenders(function: FunctionDef) -> bool:
+    return function.module.says(SPENDERS, function.node)

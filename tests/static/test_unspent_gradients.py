@@ -1,0 +1,107 @@
+"""Gradients that nobody can spend are nothing to check; those that somebody may spend are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from tests.static.programs import check, check_file
+
+TEST = """\
+import torch
+from layers import Layer
+
+def test_backward():
+    layer = Layer(3)
+    loss = layer(torch.rand(2, 3)).sum()
+    loss.backward()
+    {more}
+"""
+
+ALONE = {
+    "nothing else": "pass",
+    "a look at the gradients": "assert all(p.grad.norm() > 0 for p in layer.parameters())",
+    "two gradients compared": "assert (layer.a.grad - layer.b.grad).abs().max() < 1e-6",
+}
+
+
+@pytest.mark.parametrize("more", ALONE.values(), ids=ALONE)
+def test_a_test_in_which_nothing_steps_is_followed(more: str) -> None:
+    checked = check(TEST.format(more=more), path="test_layers.py")
+    assert not checked.unknown
+    assert not checked.findings
+    assert checked.followed == 1
+
+
+SPENT = {
+    "a trainer": "Trainer(layer).train()",
+    "an optimizer that is only made": "torch.optim.SGD(layer.parameters(), lr=0.1)",
+    "an engine": "engine.update(layer)",
+    "a step by its name": "do_step(layer)",
+    "a library's optimizer": "opt = make(layer); opt.go()",
+}
+
+
+@pytest.mark.parametrize("more", SPENT.values(), ids=SPENT)
+def test_a_test_that_may_step_stays_unknown(more: str) -> None:
+    (unknown,) = check(TEST.format(more=more), path="test_layers.py").unknown
+    assert unknown.what == "test_backward()"
+
+
+def test_a_function_that_others_may_call_stays_unknown() -> None:
+    text = TEST.format(more="pass").replace("test_backward", "deposit")
+    assert check(text, path="train.py").unknown
+    assert not check(text, path="layer_test.py").unknown
+
+
+def test_a_method_of_a_test_case_is_a_test() -> None:
+    text = """
+        import torch, unittest
+
+        class Layers(unittest.TestCase):
+            def test_it(self):
+                self.run_it(torch.nn.Linear(2, 2))
+
+            def run_it(self, layer):
+                layer(torch.rand(1, 2)).sum().backward()
+                assert layer.weight.grad is not None
+        """
+    checked = check(dedent(text), path="tests/test_layers.py")
+    assert not checked.unknown
+    assert checked.followed == 1
+
+
+def test_what_a_test_calls_in_another_file_may_step(tmp_path: Path) -> None:
+    test = tmp_path / "test_it.py"
+    test.write_text(
+        "import torch\nfrom helper import move\n\ndef test_it():\n"
+        "    layer = torch.nn.Linear(2, 2)\n    layer(torch.rand(1, 2)).sum().backward()\n"
+        "    move(layer)\n"
+    )
+    (tmp_path / "helper.py").write_text("def move(net):\n    return 3\n")
+    assert not check_file(test).unknown
+    (tmp_path / "helper.py").write_text("def move(net):\n    net.updater.step()\n")
+    assert not check_file(test).followed or check_file(test).unknown
+
+
+TOUR = """\
+import torch
+
+x = torch.ones(2, 2, requires_grad=True)
+y = (x + 2).mean()
+y.backward()
+print(x.grad)
+"""
+
+
+def test_a_tour_of_autograd_is_followed() -> None:
+    checked = check(TOUR, path="tour.py")
+    assert not checked.unknown
+    assert checked.followed == 1
+
+
+@pytest.mark.parametrize("more", ["trainer.go()\n", "optimizer = make(x)\noptimizer.go()\n"])
+def test_a_script_that_may_step_stays_unknown(more: str) -> None:
+    assert check(TOUR + more, path="tour.py").unknown
