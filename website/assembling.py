@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from website import api, commands
+from website import api, commands, why_pages
 from website.directives import filled_in
 from website.layout import ASSETS, BUILD, NAMED, PAGES, ROOT, SOURCES, page_of
 from website.markdown import adapted
@@ -32,7 +32,7 @@ def assemble() -> None:
         name = path.relative_to(PAGES)
         text = filled_in(path.read_text(encoding="utf-8"), depth=len(name.parts) - 1)
         _write(pages / name, text)
-    for page, text in {**commands.pages(), **api.pages()}.items():
+    for page, text in {**commands.pages(), **api.pages(), **why_pages.pages()}.items():
         _write(pages / page, text)
     for linked_file in linked:
         if page_of(linked_file).startswith(f"{SOURCES}/"):

@@ -14,6 +14,7 @@ READ_ON = {
     "report": "[Reports](reports.md) shows the page, the tables and the comparison of two runs.",
     "server": "[Editors](editors.md) says how to set it up.",
     "rules": "[The rules](rules/README.md), with a page for each.",
+    "why": "[Why?](../why/index.md), with a page for each symptom and message.",
     "rule": "[The rules](rules/README.md), with a page for each.",
 }
 """Where a command's own page is."""

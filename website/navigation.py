@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradledger.rules import CATALOGUE
+from gradledger.why import MESSAGES, SYMPTOMS
 from website.layout import ROOT
 
 Nav = list[Any]
@@ -14,8 +15,15 @@ def navigation() -> Nav:
     """As mkdocs wants it: titles and files, nested."""
     return [
         {"Start": ["index.md", "start.md"]},
+        {"Why?": _why()},
         {"Reference": _reference()},
     ]
+
+
+def _why() -> Nav:
+    symptoms = [{entry.title: f"why/{entry.name}.md"} for entry in SYMPTOMS]
+    messages = [{entry.title: f"why/{entry.name}.md"} for entry in MESSAGES]
+    return ["why/index.md", {"What you see": symptoms}, {"What torch prints": messages}]
 
 
 def _reference() -> Nav:

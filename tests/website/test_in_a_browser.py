@@ -10,7 +10,13 @@ from tests.website.conftest import Visitor
 pytestmark = pytest.mark.slow
 
 FITS = "() => document.documentElement.scrollWidth <= window.innerWidth"
-PAGES = ("index.html", "start.html", "reference/checker.html", "reference/rules/GL101.html")
+PAGES = (
+    "index.html",
+    "start.html",
+    "reference/checker.html",
+    "reference/rules/GL101.html",
+    "why/index.html",
+)
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -33,7 +39,12 @@ def test_dark_is_dark_and_light_is_light(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "path"), [("spent-gradient-reused", "reference/rules/GL101.html")]
+    ("words", "path"),
+    [
+        ("spent-gradient-reused", "reference/rules/GL101.html"),
+        ("loss oscillates", "why/loss-oscillates.html"),
+        ("backward through the graph a second time", "why/backward-second-time.html"),
+    ],
 )
 def test_search_finds(visitor: Visitor, words: str, path: str) -> None:
     page = visitor("index.html")
