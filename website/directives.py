@@ -4,7 +4,6 @@ A line of a page that begins with `@` stands for something:
 
     @program accumulate.py          the program, as it is in website/programs
     @run python accumulate.py       the command and what it prints
-    @download accumulate.py         a link to the file
 
 What commands print is kept in website/outputs and written by `python -m website.outputs`.
 """
@@ -17,7 +16,7 @@ from typing import NamedTuple
 
 from website.layout import OUTPUTS, PROGRAMS
 
-_LINE = re.compile(r"^@(\w+) (.+)$", re.MULTILINE)
+_LINE = re.compile(r"^( *)@(\w+) (.+)$", re.MULTILINE)
 
 
 class Directive(NamedTuple):
@@ -30,12 +29,17 @@ class Directive(NamedTuple):
 def directives(page: str) -> Iterator[Directive]:
     """All of them, in their order."""
     for match in _LINE.finditer(page):
-        yield Directive(match[1], match[2].strip())
+        yield Directive(match[2], match[3].strip())
 
 
 def filled_in(page: str, *, depth: int) -> str:
     """The page with what its directives stand for. `depth`: folders between it and the root."""
-    return _LINE.sub(lambda m: shown(Directive(m[1], m[2].strip()), depth=depth), page)
+
+    def replaced(match: re.Match[str]) -> str:
+        text = shown(Directive(match[2], match[3].strip()), depth=depth)
+        return "\n".join(f"{match[1]}{line}".rstrip() for line in text.splitlines())
+
+    return _LINE.sub(replaced, page)
 
 
 def shown(directive: Directive, *, depth: int = 0) -> str:

@@ -10,11 +10,29 @@ from website.layout import ROOT
 
 Nav = list[Any]
 
+LESSONS = (
+    "leaves",
+    "backward",
+    "loop",
+    "forgotten",
+    "clearing",
+    "optimizers",
+    "accumulation",
+    "several",
+    "amp",
+    "recurrent",
+    "interrupted",
+    "ranks",
+)
+"""In the order in which one learns them."""
+AFTER_THEM = ("cheat-sheet", "guides")
+
 
 def navigation() -> Nav:
     """As mkdocs wants it: titles and files, nested."""
     return [
         {"Start": ["index.md", "start.md"]},
+        {"Learn": [f"learn/{name}.md" for name in ("index", *LESSONS, *AFTER_THEM)]},
         {"Why?": _why()},
         {"Reference": _reference()},
     ]
