@@ -4,16 +4,19 @@ A line of a page that begins with `@` stands for something:
 
     @program accumulate.py          the program, as it is in website/programs
     @run python accumulate.py       the command and what it prints
+    @play accumulate.py             the ledger player: what every cell holds, line by line
 
 What commands print is kept in website/outputs and written by `python -m website.outputs`.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gradledger.static.playing.play import plays
 from website.layout import OUTPUTS, PROGRAMS
 
 _LINE = re.compile(r"^( *)@(\w+) (.+)$", re.MULTILINE)
@@ -49,7 +52,19 @@ def shown(directive: Directive, *, depth: int = 0) -> str:
         return f'```python title="{what}" linenums="1"\n{source(what)}```'
     if kind == "run":
         return f"```console\n$ {what}\n{output(what)}```"
+    if kind == "play":
+        return player(what)
     raise SystemExit(f"a page says @{kind} {what}, and there is no directive of that name")
+
+
+def player(name: str) -> str:
+    """The player, with what the checker makes of a program; a script draws it."""
+    (play,) = plays(name, source(name))
+    data = json.dumps(play, separators=(",", ":")).replace("<", "\\u003c")
+    return (
+        f'<div class="ledger-player" role="group" aria-label="Ledger player: {name}">'
+        f'<script type="application/json">{data}</script></div>'
+    )
 
 
 def source(name: str) -> str:

@@ -29,9 +29,8 @@ for _ in range(100):
     momentum.zero_grad()
     nn.functional.mse_loss(heavy(x), y).backward()
     momentum.step()
-print(
-    f"without zero_grad and momentum 1 differ by {(plain.weight - heavy.weight).abs().max().item():.0e}"
-)
+apart = (plain.weight - heavy.weight).abs().max().item()
+print(f"without zero_grad and momentum 1 differ by {apart:.0e}")
 
 # "Divide by N and it equals the big batch."  Not with micro-batches of unequal size.
 model.zero_grad()
@@ -40,9 +39,8 @@ big = model.weight.grad.clone()
 model.zero_grad()
 for rows in (slice(0, 8), slice(8, 10)):
     (nn.functional.mse_loss(model(x[rows]), y[rows]) / 2).backward()
-print(
-    f"micro-batches of 8 and 2, divided by 2: {(model.weight.grad - big).norm() / big.norm():.0%} off"
-)
+off = (model.weight.grad - big).norm() / big.norm()
+print(f"micro-batches of 8 and 2, divided by 2: {off:.0%} off")
 
 # "set_to_none only saves memory."
 for to_none in (True, False):
