@@ -50,7 +50,7 @@
       return to;
     };
     const faulty = steps.findIndex((step) => step.faults.length);
-    button("⏮", "First line", () => 0);
+    button("|◀", "First line", () => 0);
     button("−1 iteration", "Previous iteration", () => iteration(-1));
     button("◀", "Previous line", () => at - 1);
     button("▶", "Next line", () => at + 1);
