@@ -9,6 +9,8 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 WEB := $(wildcard web/*.* web/src/*)
 BENCH := .venv-bench
 PEERS := $(BENCH)/.installed
+SITE := .venv-site
+SITE_TOOLS := $(SITE)/.installed
 
 # For the build backend's own environment too: older pips read the first there,
 # newer ones the second. Relative, because pip splits these at spaces.
@@ -18,7 +20,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test test-slow browser schema editors trackers check bench bench-quick docs pictures format clean
+.PHONY: help install demo test test-slow browser schema editors trackers check bench bench-quick docs pictures site site-serve outputs format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,7 +36,7 @@ test: $(STAMP)  ## Run the quick tests (about seven minutes); PYTEST_ARGS="-k ce
 
 # A property runs in both, with many examples here. (hypothesis marks it.)
 test-slow: $(STAMP)  ## Run all the others, and every property with many examples (about ten minutes)
-	@$(MAKE) -s browser schema editors trackers
+	@$(MAKE) -s browser schema editors trackers site
 	$(PYTEST) -m "slow or hypothesis" --hypothesis-profile=thorough $(PYTEST_ARGS)
 
 # Pages are tested in a real browser. Where it is not there and can't be had so, those tests say
@@ -97,12 +99,21 @@ pictures: $(STAMP)  ## Take the README's picture of a report
 	@$(MAKE) -s browser
 	$(BIN)/python docs/pictures/take.py
 
+site: $(SITE_TOOLS)  ## Build the website into build/site
+	PYTHONPATH=src $(SITE)/bin/python -m website.build
+
+site-serve: $(SITE_TOOLS)  ## Build the website and show it on 127.0.0.1:8000
+	PYTHONPATH=src $(SITE)/bin/python -m website.build --serve
+
+outputs: $(STAMP)  ## Run the programs of the website anew, and keep what they print
+	$(BIN)/python -m website.outputs
+
 format: $(STAMP)  ## Format the code, and fix what ruff can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:  ## Remove .venv, caches and build products
-	rm -rf $(VENV) $(BENCH)* .venv-trackers build dist src/*.egg-info web/node_modules src/gradledger/report/page/bundle
+	rm -rf $(VENV) $(BENCH)* $(SITE) .venv-trackers build dist src/*.egg-info web/node_modules src/gradledger/report/page/bundle
 	rm -rf editors/vscode/node_modules editors/vscode/dist editors/vscode/*.vsix
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -123,4 +134,12 @@ $(PEERS): pyproject.toml constraints.txt benchmarks/requirements.txt benchmarks/
 	@$(PYTHON) -m venv $(BENCH)
 	@$(BENCH)/bin/python -m pip install -qq -c constraints.txt -e '.[torch]' -r benchmarks/requirements.txt
 	@$(BENCH)/bin/python -m benchmarks.peers
+	@touch $@
+
+# mkdocs has an environment of its own, too: it needs no torch, and others of .venv need an older one.
+$(SITE_TOOLS): website/requirements.txt
+	@rm -f $@
+	@echo "Installing what the website is built with into $(SITE)"
+	@$(PYTHON) -m venv $(SITE)
+	@PIP_CONSTRAINT= $(SITE)/bin/python -m pip install -qq -r website/requirements.txt
 	@touch $@

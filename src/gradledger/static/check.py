@@ -119,6 +119,27 @@ def check_source(source: Source, project: Project, *, calls: bool = False) -> Ch
     return Checked(tuple(found), tuple(unknown), followed, training)
 
 
+class Followed(Value):
+    """A root that was followed: its program of events, and what that breaks."""
+
+    root: Root
+    program: Program
+    findings: tuple[Finding, ...]
+
+
+def followed_roots(source: Source, project: Project) -> Iterator[Followed]:
+    """Each root of a file that has gradients and can be followed, for those who show its path."""
+    project.begin()
+    module = project.module(source)
+    if isinstance(module, Trouble):
+        return
+    work = _Work(project)
+    for root in Roots(Following(project, module)).all():
+        bound, _ = _bind(root, work.solver)
+        if bound is not None:
+            yield Followed(root, bound.program, _judge(root, bound, work)[0])
+
+
 class _Work:
     """What the roots of a file share: the project, the solver and the search for witnesses."""
 

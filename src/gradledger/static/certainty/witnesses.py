@@ -38,7 +38,7 @@ class Witnesses:
     ) -> Iterator[Finding]:
         """The findings of a program, each with its witness where one was found in time."""
         given = frozenset(o.made_at for o in root.optimizers.values() if o.outside)
-        assumptions = _assumptions(root, given, program)
+        assumptions = assumptions_of(root, given, program)
         search = Search(program, self._outcomes, stops=self._stops)
         found = list(findings)
         search.budget = most = min(budget.MOST_WITNESS_STEPS, self._left)
@@ -55,7 +55,8 @@ class Witnesses:
         self._left -= most - search.budget
 
 
-def _assumptions(root: Root, given: frozenset[Place], program: Program) -> Assumptions:
+def assumptions_of(root: Root, given: frozenset[Place], program: Program) -> Assumptions:
+    """Prices and words for what paths of this root take for granted."""
     effects = () if root.program is None else events_in(root.program)
     return Assumptions(
         Defaults(root.module),

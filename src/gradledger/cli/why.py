@@ -1,0 +1,120 @@
+"""Explain a symptom or an error message: its likely causes in order, and what to run.
+
+  gradledger why "loss oscillates"
+  gradledger why < traceback.txt
+  python train.py 2>&1 | gradledger why
+
+Without words and without input, it lists what it knows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from gradledger.report.terminal import Line, Terminal
+
+if TYPE_CHECKING:
+    from gradledger.why import Cause, Entry
+
+NOT_KNOWN = 1
+MOST_READ = 1_000_000
+"""Characters of the input that are looked at: the last ones, where a traceback is."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `gradledger why`."""
+    parser.add_argument(
+        "words", nargs="*", metavar="WORDS", help="a symptom or a message; without it, from stdin"
+    )
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="text by default"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints what is known. Status 1 where nothing is."""
+    from gradledger.why import ENTRIES, matches
+
+    text = " ".join(args.words) or _input()
+    found = matches(text, ENTRIES) if text.strip() else ()
+    if args.format == "json":
+        import json
+
+        chosen = found if text.strip() else ENTRIES
+        print(json.dumps({"version": 1, "entries": [facts(entry) for entry in chosen]}, indent=2))
+        return 0 if chosen else NOT_KNOWN
+    terminal = Terminal()
+    if found:
+        for number, entry in enumerate(found):
+            terminal.show([()] if number else [])
+            terminal.show(_explained(entry, terminal))
+        return 0
+    if text.strip():
+        terminal.show([("Nothing is known about that. These can be asked about:",), ()])
+    terminal.show(_listing(ENTRIES))
+    return NOT_KNOWN if text.strip() else 0
+
+
+def facts(entry: Entry) -> dict[str, object]:
+    """An entry for programs."""
+    causes = [{"what": c.what, "fix": c.fix, "rule": c.rule or None} for c in entry.causes]
+    return {
+        "name": entry.name,
+        "title": entry.title,
+        "says": entry.says,
+        "messages": list(entry.messages),
+        "causes": causes,
+        "run": [command for command, _ in to_run(entry)],
+    }
+
+
+def to_run(entry: Entry) -> tuple[tuple[str, str], ...]:
+    """The commands that tell which cause it is, and what each does."""
+    from gradledger.rules import find
+
+    rules = [find(code) for code in entry.rules]
+    found = []
+    if any(rule.seen_by.by_check for rule in rules):
+        found.append(("gradledger check train.py", "reads the source, runs nothing"))
+    if any(rule.seen_by.by_run for rule in rules):
+        found.append(("gradledger run train.py", "runs it and audits every gradient"))
+    if rules:
+        found.append((f"gradledger rule {' '.join(entry.rules)}", "explains the rules"))
+    return tuple(found)
+
+
+def _input() -> str:
+    if sys.stdin is None or sys.stdin.isatty():
+        return ""
+    return sys.stdin.read()[-MOST_READ:]
+
+
+def _explained(entry: Entry, terminal: Terminal) -> Iterator[Line]:
+    yield ((entry.title, "title"),)
+    yield from terminal.prose(entry.says)
+    yield ()
+    yield (("Likely causes, the likeliest first", "heading"),)
+    for number, cause in enumerate(entry.causes, start=1):
+        yield from _cause(number, cause, terminal)
+    commands = to_run(entry)
+    if commands:
+        yield ()
+        yield (("What to run", "heading"),)
+        widest = max(len(command) for command, _ in commands)
+        for command, what in commands:
+            yield ("  ", (f"{command:<{widest}}", "code"), (f"  {what}", "dim"))
+
+
+def _cause(number: int, cause: Cause, terminal: Terminal) -> Iterator[Line]:
+    rule = f" ({cause.rule})" if cause.rule else ""
+    yield from terminal.prose(f"{cause.what}{rule}", lead=f"  {number}.", indent=5)
+    yield from terminal.prose(cause.fix, lead="     fix:", indent=10, lead_style="cure")
+
+
+def _listing(entries: Sequence[Entry]) -> Iterator[Line]:
+    widest = max(len(entry.name) for entry in entries)
+    for entry in entries:
+        yield ("  ", (f"{entry.name:<{widest}}", "code"), f"  {entry.title}")
