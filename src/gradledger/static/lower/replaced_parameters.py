@@ -80,16 +80,8 @@ def _exchanged(
 
 def _is_put_elsewhere(name: str, target: ast.Attribute, modules: Iterable[Module]) -> bool:
     """May other code put the old one back? Who makes the object puts the first one there."""
-    todo: list[ast.AST] = [module.tree for module in modules]
-    while todo:
-        node = todo.pop()
-        match node:
-            case ast.FunctionDef(name="__init__"):
-                continue
-            case ast.Attribute(attr=put, ctx=ast.Store()) if put == name and node is not target:
-                return True
-        todo.extend(ast.iter_child_nodes(node))
-    return False
+    put = (node for module in modules for node in module.late_attributes.get(name, ()))
+    return any(node is not target for node in put)
 
 
 def _known_assigned(machine: Machine, function: ast.AST) -> list[tuple[ast.Attribute, ast.expr]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from gradledger.static.ir.notes import AveragedByHand, StepHook
 
 _PARAMETRIC = frozenset(
@@ -233,12 +235,14 @@ def has_parameters(built: str) -> bool:
     )
 
 
+@cache
 def attacks(name: str) -> bool:
     """Adversarial training, by its name? It reads gradients and puts others in their place."""
     name = name.lower()
     return any(word in name for word in _ATTACKS)
 
 
+@cache
 def is_suspicious(name: str) -> bool:
     """Of a method that cannot be followed: may it well do something to gradients, by its name?"""
     name = name.lower()
