@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from gradledger.static.domain.scopes import TOO_MUCH
+
 PATIENCE = 120
 TRAINS = """\
 import torch
@@ -63,6 +65,25 @@ def function(number: int) -> str:
     return f"def f{number}(model, optimizer):\n    model().backward()\n    optimizer.step()\n"
 
 
+def attributes(number: int) -> str:
+    layers = "".join(f"        self.a{n} = torch.nn.Linear(1, 1)\n" for n in range(number))
+    return f"class Net(torch.nn.Module):\n    def __init__(self):\n{layers}{METHOD}"
+
+
+def group(number: int) -> str:
+    return f"{{'params': model.m{number}.parameters()}}"
+
+
+def groups(number: int) -> str:
+    return f"[{', '.join(map(group, range(number)))}]"
+
+
+METHOD = """\
+        self.optimizer = torch.optim.SGD(self.a0.parameters(), lr=0.1)
+    def fit(self, x):
+        self.a0(x).backward()
+        self.optimizer.step()
+"""
 BASES = f"class D({', '.join(f'C{number}' for number in range(3_000))}): pass\nD().train(model)\n"
 
 FOUND: dict[str, dict[str, str]] = {
@@ -84,6 +105,8 @@ FOUND: dict[str, dict[str, str]] = {
     "dots in an import": {"t.py": f"import {'.'.join(['a'] * 100_000)}\n{TRAINS}"},
     "many comments": {"t.py": FUNCTION + "x = 1  # gradledger: ignore[GL203] why\n" * 50_000},
     "many functions": {"t.py": FUNCTION + "".join(map(function, range(10_000)))},
+    "many attributes": {"t.py": FUNCTION + attributes(2_300)},
+    "many groups": {"t.py": TRAINS.replace("model.parameters()", groups(5_000), 1)},
     "a word in a comment": {"t.py": f"{TRAINS}x = 1  # gradledger: {'ignor' * 20_000}\n"},
 }
 
@@ -211,3 +234,18 @@ def test_a_pipe_that_nobody_writes_to_is_not_waited_for(option: str) -> None:
     assert done.returncode == 2
     assert "pipe can't be read: it is a device or a pipe, not a file." in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+MUCH = {
+    "sums": FUNCTION.replace("loss.backward", "@loss.backward").replace(
+        "@", "".join(f"total{n} += loss\n        " for n in range(1_500))
+    ),
+    "operands": FUNCTION.replace("model(x).sum()", "model(x)" + " and x" * 20_000),
+}
+
+
+@pytest.mark.parametrize("text", MUCH.values(), ids=MUCH)
+def test_what_takes_too_much_work_is_told(text: str) -> None:
+    write({"t.py": text})
+    told = json.loads(check("--format", "json", "t.py").stdout)
+    assert [unknown["why"] for unknown in told["unknown"]] == [TOO_MUCH]

@@ -30,6 +30,7 @@ LONGEST_QUOTE = 60  # letters of a condition that is quoted; longer ones are cut
 
 # What a step of lowering is, for the bounds above.
 LETTERS_IN_A_STEP = 400  # letters of a table in the source; as much work as a statement
+OPERANDS_IN_A_STEP = 100  # of an `and` or `or`; the square of more of them is counted
 NAMES_IN_A_STEP = 256  # names in a store that take as long to compare as a statement
 
 # How far calls and values are followed.
