@@ -182,3 +182,11 @@ def test_many_stars_mean_what_few_do(pattern: str, path: str, folder: bool) -> N
 def test_a_pipe_is_no_gitignore(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / ".gitignore")
     assert read_ignores(str(tmp_path / ".gitignore")) is None
+
+
+@given(st.text("ab./*-", min_size=1, max_size=6), st.text("ab./-\n", min_size=1, max_size=7))
+def test_a_plain_pattern_means_what_its_expression_does(pattern: str, path: str) -> None:
+    # A letter in brackets is that letter, and makes the pattern one that is not plain.
+    spelled = pattern.replace("a", "[a]").replace("b", "[b]")
+    for each in (path, path + FOLDER):
+        assert Ignores([pattern]).verdict(each) == Ignores([spelled]).verdict(each)

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from gradledger.static.domain.scopes import TOO_MUCH
+
 PATIENCE = 120
 TRAINS = """\
 import torch
@@ -23,6 +25,15 @@ for x in data:
     loss.backward()
     optimizer.step()
 """
+FUNCTION = """\
+import torch
+def train(model, data):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x in data:
+        loss = model(x).sum()
+        loss.backward()
+        optimizer.step()
+"""
 WORDS = "loss.backward() optimizer.step() zero_grad()"
 TABLE = "[tool.gradledger]\n"
 
@@ -31,6 +42,49 @@ def notebook(*cells: str) -> str:
     code = [{"cell_type": "code", "source": cell} for cell in cells]
     return json.dumps({"cells": code, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
 
+
+def classes(body: str, numbers: range) -> str:
+    return "".join(f"class C{number}: {body}\n" for number in numbers)
+
+
+def chain(length: int) -> str:
+    others = "".join(f"class C{n}(C{n - 1}): pass\n" for n in range(1, length))
+    return f"class C0: pass\n{others}C{length - 1}().train(model)\n"
+
+
+def grid(levels: int, width: int) -> str:
+    """Each class has all those of the level before as its bases."""
+    lines = [f"class L0C{n}: pass" for n in range(width)]
+    for level in range(1, levels):
+        bases = ", ".join(f"L{level - 1}C{n}" for n in range(width))
+        lines += [f"class L{level}C{n}({bases}): pass" for n in range(width)]
+    return "\n".join([*lines, f"L{levels - 1}C0().train(model)", ""])
+
+
+def function(number: int) -> str:
+    return f"def f{number}(model, optimizer):\n    model().backward()\n    optimizer.step()\n"
+
+
+def attributes(number: int) -> str:
+    layers = "".join(f"        self.a{n} = torch.nn.Linear(1, 1)\n" for n in range(number))
+    return f"class Net(torch.nn.Module):\n    def __init__(self):\n{layers}{METHOD}"
+
+
+def group(number: int) -> str:
+    return f"{{'params': model.m{number}.parameters()}}"
+
+
+def groups(number: int) -> str:
+    return f"[{', '.join(map(group, range(number)))}]"
+
+
+METHOD = """\
+        self.optimizer = torch.optim.SGD(self.a0.parameters(), lr=0.1)
+    def fit(self, x):
+        self.a0(x).backward()
+        self.optimizer.step()
+"""
+BASES = f"class D({', '.join(f'C{number}' for number in range(3_000))}): pass\nD().train(model)\n"
 
 FOUND: dict[str, dict[str, str]] = {
     "stars in a gitignore": {"t.py": TRAINS, ".gitignore": ("*a" * 2_000 + "*b\n") * 20},
@@ -45,6 +99,14 @@ FOUND: dict[str, dict[str, str]] = {
     "a docstring": {"t.py": f'"""{(WORDS + chr(10)) * 30_000}"""\n{TRAINS}'},
     "a docstring of one line": {"t.py": f'"""{WORDS * 30_000}"""\n{TRAINS}'},
     "mistakes in a comment": {"t.py": f"{TRAINS}x = 1  # gradledger: ignore[{'GLX,' * 20_000}]\n"},
+    "many bases": {"t.py": FUNCTION + classes("pass", range(3_000)) + BASES},
+    "a chain of bases": {"t.py": FUNCTION + chain(3_000)},
+    "bases of bases": {"t.py": FUNCTION + grid(9, 20)},
+    "dots in an import": {"t.py": f"import {'.'.join(['a'] * 100_000)}\n{TRAINS}"},
+    "many comments": {"t.py": FUNCTION + "x = 1  # gradledger: ignore[GL203] why\n" * 50_000},
+    "many functions": {"t.py": FUNCTION + "".join(map(function, range(10_000)))},
+    "many attributes": {"t.py": FUNCTION + attributes(2_300)},
+    "many groups": {"t.py": TRAINS.replace("model.parameters()", groups(5_000), 1)},
     "a word in a comment": {"t.py": f"{TRAINS}x = 1  # gradledger: {'ignor' * 20_000}\n"},
 }
 
@@ -128,3 +190,62 @@ def test_no_pipe_and_no_device_is_read(name: str, kind: str) -> None:
     done = check("--format", "concise")
     assert done.returncode == 1, done.stderr
     assert "t.py:8" in done.stdout
+
+
+TOO_LONG = {
+    "a long list": f"{TRAINS}x = [{', '.join(map(str, range(500_000)))}]\n",
+    "a long f-string": f"{TRAINS}x = f'{'{loss} ' * 30_000}'\n",
+}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(
+            text,
+            id=name,
+            marks=pytest.mark.skipif(
+                name == "a long f-string" and sys.version_info >= (3, 12),
+                reason="this Python reads it in no time",
+            ),
+        )
+        for name, text in TOO_LONG.items()
+    ],
+)
+def test_what_python_itself_takes_too_long_to_read_is_not_checked(text: str) -> None:
+    write({"t.py": text})
+    done = check("t.py")
+    assert done.returncode == 2
+    assert "t.py: not checked: " in done.stderr + done.stdout
+    assert "too long" in done.stderr + done.stdout
+
+
+def test_many_braces_outside_of_f_strings_are_read() -> None:
+    write({"t.py": f"{TRAINS}x = '{'{loss} ' * 30_000}'\ny = f'{{loss}}'  # f'{'{' * 30_000}'\n"})
+    assert "GL101" in check("--format", "concise", "t.py").stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+@pytest.mark.parametrize("option", ["--baseline", "--config"])
+def test_a_pipe_that_nobody_writes_to_is_not_waited_for(option: str) -> None:
+    write({"t.py": TRAINS})
+    os.mkfifo("pipe")
+    done = check(option, "pipe", "t.py")
+    assert done.returncode == 2
+    assert "pipe can't be read: it is a device or a pipe, not a file." in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+MUCH = {
+    "sums": FUNCTION.replace("loss.backward", "@loss.backward").replace(
+        "@", "".join(f"total{n} += loss\n        " for n in range(1_500))
+    ),
+    "operands": FUNCTION.replace("model(x).sum()", "model(x)" + " and x" * 20_000),
+}
+
+
+@pytest.mark.parametrize("text", MUCH.values(), ids=MUCH)
+def test_what_takes_too_much_work_is_told(text: str) -> None:
+    write({"t.py": text})
+    told = json.loads(check("--format", "json", "t.py").stdout)
+    assert [unknown["why"] for unknown in told["unknown"]] == [TOO_MUCH]

@@ -22,17 +22,30 @@ else:
             body["_field_defaults"] = {field: body[field] for field in fields if field in body}
             body["_fields"] = body["__match_args__"] = fields
             body["_field_set"] = frozenset(fields)
+            body["_tails"] = _tails(fields, body["_field_defaults"])
             body["__slots__"] = ()
             for place, field in enumerate(fields):
                 body[field] = property(itemgetter(place))
             return super().__new__(cls, name, bases, body)
+
+    def _tails(fields: tuple[str, ...], defaults: dict[str, Any]) -> dict[int, tuple[Any, ...]]:
+        """By the number of values that are given, the defaults of all the others."""
+        tails: dict[int, tuple[Any, ...]] = {}
+        tail: tuple[Any, ...] = ()
+        for place in reversed(range(len(fields))):
+            if fields[place] not in defaults:
+                break
+            tail = (defaults[fields[place]], *tail)
+            tails[place] = tail
+        return tails
 
     class NamedTuple(tuple, metaclass=_Named):
         """A class's annotations are its fields; what is assigned is a default."""
 
         def __new__(cls, *values: Any, **named: Any) -> NamedTuple:
             if named or len(values) != len(cls._fields):
-                values = cls._completed(values, named)
+                tail = None if named else cls._tails.get(len(values))
+                values = cls._completed(values, named) if tail is None else values + tail
             return tuple.__new__(cls, values)
 
         @classmethod

@@ -47,11 +47,11 @@ class Value:
         setattr(cls, "__match_args__", cls.fields)  # noqa: B010 - mypy keeps that name to itself
 
     def __init__(self, *args: Any, **named: Any) -> None:
-        fields = self.fields
+        fields, state = self.fields, self.__dict__
         if not named and len(args) == len(fields):
-            object.__setattr__(self, "__dict__", dict(zip(fields, args, strict=True)))
+            state.update(zip(fields, args, strict=True))
             return
-        state = self._defaults.copy()
+        state.update(self._defaults)
         state.update(zip(fields, args, strict=False))
         if named:
             state.update(named)
@@ -60,7 +60,6 @@ class Value:
         if len(state) != len(fields):
             wrong = sorted(set(fields) ^ state.keys())
             raise TypeError(f"{type(self).__name__}: missing or unknown: {', '.join(wrong)}")
-        object.__setattr__(self, "__dict__", state)
 
     def __hash__(self) -> int:
         try:

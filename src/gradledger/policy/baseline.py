@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradledger.errors import GradledgerError
+from gradledger.static.source.files import Trouble, read_bytes
 
 if TYPE_CHECKING:
     from gradledger.ledger.findings import Finding
@@ -64,15 +65,15 @@ def read(path: str) -> Baseline:
     """The baseline in the file."""
     import json
 
-    try:
-        with open(path, encoding="utf-8") as file:
-            said = json.load(file)
-    except FileNotFoundError:
+    if not os.path.exists(path):
         raise BaselineError(
             f"there is no baseline {path}. --write-baseline makes it from what is found now."
-        ) from None
-    except OSError as error:
-        raise BaselineError(f"the baseline {path} can't be read: {error.strerror}.") from None
+        )
+    data = read_bytes(path)
+    if isinstance(data, Trouble):
+        raise BaselineError(f"the baseline {path} can't be read: {data.reason}.")
+    try:
+        said = json.loads(data)
     except (ValueError, RecursionError):
         raise _foreign(path, "it is no JSON") from None
     return Baseline(_entries(said, path))

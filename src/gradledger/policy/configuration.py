@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from gradledger.errors import GradledgerError, UnknownRuleError
 from gradledger.ledger.values import Value, replace
+from gradledger.static.source.files import Trouble, read_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,11 +82,10 @@ def _from_here(path: str) -> str:
 
 
 def _bytes(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError as error:
-        raise ConfigurationError(f"{path} can't be read: {error.strerror}.") from None
+    data = read_bytes(path)
+    if isinstance(data, Trouble):
+        raise ConfigurationError(f"{path} can't be read: {data.reason}.")
+    return data
 
 
 def _table(path: str, data: bytes) -> Mapping[str, Any] | None:

@@ -19,6 +19,7 @@ MOST_VISITS_IN_A_FILE = 100_000  # pages visited
 MOST_OUTCOMES_IN_A_FILE = 10_000  # different pages
 MOST_STATEMENTS_IN_A_FILE = 9_000  # statements lowered
 MOST_WORK_IN_A_FILE = 10_000  # steps of lowering
+MOST_ROOTS_IN_A_FILE = 200  # roots
 
 # Looking for the path that shows a finding. Beyond these, the finding has no witness.
 MOST_WITNESS_STEPS = 3_000  # steps through one program, for all of its findings
@@ -29,6 +30,7 @@ LONGEST_QUOTE = 60  # letters of a condition that is quoted; longer ones are cut
 
 # What a step of lowering is, for the bounds above.
 LETTERS_IN_A_STEP = 400  # letters of a table in the source; as much work as a statement
+OPERANDS_IN_A_STEP = 100  # of an `and` or `or`; the square of more of them is counted
 NAMES_IN_A_STEP = 256  # names in a store that take as long to compare as a statement
 
 # How far calls and values are followed.
@@ -40,6 +42,9 @@ MOST_ITEMS = 24  # items of a list or dict that are kept apart; more: one value 
 LONG_FUNCTION = 60  # lines; the loss that a longer function returns is not guessed
 SMALL_FUNCTION = 16  # lines; a longer function that touches no gradients is not followed
 
+DEEPEST_LINEAGE = 8  # bases of bases that are looked up; farther ones are not seen
+MOST_ANCESTORS = 100  # classes of the project that a class descends from; more: not seen
+
 # Other files of the project.
 MOST_READ = 24  # files read for one that is checked; more: their names are unknown
 MOST_FOLDERS_UP = 8  # folders above a file in which its imports may begin; higher: not found
@@ -49,6 +54,8 @@ IMPORT_BYTES = 8_192  # bytes at the beginning of a file that its imports are in
 FARTHEST_OWNER = 200  # letters before a method in which its owner is; farther: it has none
 
 # Reading files that people write: these only stop input that is not meant to be read.
+LONGEST_SOURCE = 2_000_000  # letters; a longer text is not parsed
+MOST_FORMATTING = 2_000_000_000  # braces times letters of f-strings; more: not parsed before 3.12
 MOST_IGNORE_BYTES = 100_000  # of a .gitignore; the rest is not read
 LONGEST_PATTERN = 4_096  # letters of a line in it; a longer one is left out: no path is as long
 FEW_STARS = 3  # stars of a pattern that `re` matches; with more, our own matcher is used

@@ -79,7 +79,9 @@ def check_source(source: Source, project: Project, *, calls: bool = False) -> Ch
         if calls and not goes_round(module, following.top):
             return Checked()
         inner = InnerCycles(following)
-        for root in Roots(following).all():
+        for number, root in enumerate(Roots(following).all()):
+            if number == budget.MOST_ROOTS_IN_A_FILE:
+                raise TooMuchCode(TOO_MUCH)
             findings, why = _check_root(root, work)
             found += findings
             if why is None and root.spends_nothing:

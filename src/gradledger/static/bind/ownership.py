@@ -22,7 +22,7 @@ from gradledger.static.ir.effects import (
     Resumes,
     Spends,
 )
-from gradledger.static.ir.keys import Keys, within
+from gradledger.static.ir.keys import Keys, wholes_of, within
 
 ALL = "parameters"
 """The one cell, where there is one optimizer and its parameters are not known."""
@@ -83,10 +83,10 @@ class Ownership:
         }
         for other in self.optimizers.values():
             named |= other.keys or set()
-        parts = {n for n in named if any(within(n, k) and n != k for k in keys)}
+        parts = {n for n in named if not keys.isdisjoint(wholes_of(n))}
         by_hand = {k for e in effects if isinstance(e, Clears) and not e.to_none for k in e.keys}
         # Who clears `model.weight.grad` and `model.bias.grad` by hand has named all there is.
-        whole = {k for k in keys if any(within(p, k) and p != k for p in parts & by_hand)}
+        whole = keys & {w for part in parts & by_hand for w in wholes_of(part)}
         return (keys - whole - _in_parts(keys, effects)) | parts
 
     def _merge_like(self, effects: list[Event]) -> None:

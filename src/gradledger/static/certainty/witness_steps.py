@@ -29,6 +29,7 @@ from gradledger.ledger.events import (
 )
 from gradledger.ledger.findings import Finding, WitnessStep
 from gradledger.ledger.places import Place
+from gradledger.static.ir.blocks import holds
 from gradledger.static.ir.program import Do, Loop, Program
 from gradledger.static.solve.witness import Happening, Rounds, Trail
 
@@ -145,6 +146,8 @@ def _is_epochs(loop: Loop) -> bool:
 
 
 def _ends_data(program: Program) -> bool:
+    if not holds(program, EpochEnd):
+        return False
     match program:
         case Do(event):
             return isinstance(event, EpochEnd)

@@ -100,6 +100,8 @@ class Knowledge:
         """By class, what makes the losses that its objects have by their names."""
         self.assigned: dict[int, list[tuple[ast.Attribute, ast.expr]]] = {}
         """By function, what it gives to attributes whenever it is called."""
+        self.layers: dict[int, dict[str, list[ast.expr]]] = {}
+        """The same by name, of attributes of `self`."""
         self.set_in: dict[int, frozenset[str]] = {}
         """By function, the names on `self` that it gives something to."""
         self.handed_again: dict[tuple[int, str], bool] = {}
@@ -158,7 +160,7 @@ class LoopState:
 
     __slots__ = (
         *("assigned", "born", "first", "id", "last", "length", "of_data", "read"),
-        *("node", "set_back", "windows"),
+        *("_hands_on", "node", "set_back", "windows"),
     )
 
     def __init__(self, id: str) -> None:
@@ -181,6 +183,17 @@ class LoopState:
         """Where it stands."""
         self.length = ""
         """How it is spelled how often the loop goes round."""
+        self._hands_on: bool | None = None
+
+    @property
+    def hands_on(self) -> bool:
+        """True if a round may leave tensors behind, with their graphs, in other things than sums.
+
+        It may where it isn't known what the loop is.
+        """
+        if self._hands_on is None:
+            self._hands_on = self.node is None or _hands_on(self.node)
+        return self._hands_on
 
     def is_of_all_data(self, around: tuple[LoopState, ...]) -> bool:
         """Does it go through a data set, and not through parts of what another loop draws?"""
@@ -192,8 +205,7 @@ class LoopState:
         return not names & given and bool(DATA.search(ast.unparse(source)))
 
 
-def hands_on(loop: ast.For) -> bool:
-    """May a round leave tensors behind, with their graphs, in other things than sums?"""
+def _hands_on(loop: ast.For) -> bool:
     for node in ast.walk(loop):
         match node:
             case ast.Yield() | ast.YieldFrom():

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from gradledger.ledger.values import replace
+from gradledger.static import budget
 from gradledger.static.domain.contents import are_among, carried_by
 from gradledger.static.domain.join import join
 from gradledger.static.domain.values import (
@@ -187,6 +188,7 @@ def eval_boolean(machine: Machine, node: ast.BoolOp) -> Known:
     if flag is not None:
         return flag
     values = [machine.eval(value) for value in node.values]
+    machine.effort.count_work((len(values) // budget.OPERANDS_IN_A_STEP) ** 2)
     value = values[0]
     for other in values[1:]:
         value = join(value, other)

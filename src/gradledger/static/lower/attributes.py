@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradledger.ledger.events import UNKNOWN_WEIGHT
 from gradledger.ledger.values import replace
+from gradledger.static import budget
 from gradledger.static.domain.values import (
     PLAIN,
     UNKNOWN,
@@ -213,20 +214,28 @@ def attributes(machine: Machine, cls: ClassDef) -> set[str]:
     return found
 
 
-def lineage(machine: Machine, cls: ClassDef, depth: int = 0) -> list[ClassDef]:
+def lineage(machine: Machine, cls: ClassDef) -> list[ClassDef]:
     """The class and its bases that are code of the project, nearest first."""
     known = machine.known.lineages.get(id(cls.node))
+    if known is None:
+        found: dict[int, ClassDef] = {}
+        _add_lineage(machine, cls, found, 0)
+        known = machine.known.lineages[id(cls.node)] = [*found.values()][: budget.MOST_ANCESTORS]
+    return known
+
+
+def _add_lineage(machine: Machine, cls: ClassDef, found: dict[int, ClassDef], depth: int) -> None:
+    """Adds the class and its bases to those found, by their trees. Each is looked at once."""
+    known = machine.known.lineages.get(id(cls.node))
     if known is not None:
-        return known
-    found = [cls]
-    if depth < 8:
-        for base in cls.node.bases:
-            value = in_module(machine, cls.module, base)
-            if isinstance(value, ClassDef) and value not in found:
-                found += [c for c in lineage(machine, value, depth + 1) if c not in found]
-    if not depth:
-        machine.known.lineages[id(cls.node)] = found
-    return found
+        for each in known:
+            found.setdefault(id(each.node), each)
+        return
+    found[id(cls.node)] = cls
+    for base in cls.node.bases if depth < budget.DEEPEST_LINEAGE else ():
+        value = in_module(machine, cls.module, base)
+        if isinstance(value, ClassDef) and id(value.node) not in found:
+            _add_lineage(machine, value, found, depth + 1)
 
 
 def bases_outside(machine: Machine, cls: ClassDef) -> list[str]:

@@ -144,7 +144,8 @@ def _divides_them(machine: Machine, norm: ast.AST) -> bool:
     names = {
         target.id
         for given in ast.walk(around)
-        if isinstance(given, ast.Assign) and any(n is norm for n in ast.walk(given.value))
+        if isinstance(given, ast.Assign) and _spans(given, norm)
+        if any(n is norm for n in ast.walk(given.value))
         for target in given.targets
         if isinstance(target, ast.Name)
     }
@@ -155,6 +156,12 @@ def _divides_them(machine: Machine, norm: ast.AST) -> bool:
                 if any(n is norm or (isinstance(n, ast.Name) and n.id in names) for n in by):
                     return True
     return False
+
+
+def _spans(statement: ast.stmt, node: ast.AST) -> bool:
+    """Whether the node can be inside of the statement, by its line."""
+    line = getattr(node, "lineno", statement.lineno)
+    return statement.lineno <= line <= (statement.end_lineno or line)
 
 
 def _surely_made(machine: Machine, keys: frozenset[str]) -> bool:

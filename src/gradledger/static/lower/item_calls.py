@@ -5,7 +5,6 @@ from __future__ import annotations
 from gradledger.ledger.events import Keep
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
-from gradledger.static.domain.scopes import hands_on
 from gradledger.static.domain.values import (
     NO_PLACES,
     PLAIN,
@@ -143,7 +142,7 @@ def _is_surely_recorded(machine: Machine, value: Thing) -> bool:
         machine.context.loops[:-1]
     ):
         return False
-    if loop.node is None or hands_on(loop.node):
+    if loop.hands_on:
         return False
     frozen = any(within(net, key) for net in value.reach for key in machine.flow.frozen)
     return not frozen and not any(

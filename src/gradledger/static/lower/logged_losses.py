@@ -61,32 +61,29 @@ def only_shown(machine: Machine, program: Program) -> Places:
     if holds(program, HandsOver) or any(m.says_anywhere(SWITCHES) for m in modules):
         return frozenset()
     walked = frozenset().union(*(d.walks for d in deposits))
+    trained = {key for d in deposits for key in d.keys if not any(within(key, f) for f in d.frozen)}
+    loops = _innermost_loops(program) if machine.log.recorded else {}
     return frozenset(
         place
         for place, (loss, scope, loop) in machine.log.recorded.items()
         if place not in walked
-        and _is_of_trained(loss, deposits)
-        and not _is_walked_one_by_one(place, program)
+        and not loss.reach.isdisjoint(trained)
+        and place in loops
+        and not holds(loops[place], Deposits)  # nothing is walked in the rounds that add it up
         and _Uses(machine, machine.log.holders.get(place, set())).are_only_read(loss, scope, loop)
     )
 
 
-def _is_of_trained(graph: Thing, deposits: list[Deposits]) -> bool:
-    """Does it lead to nets that a backward trains?"""
-    trained = {key for d in deposits for key in d.keys if not any(within(key, f) for f in d.frozen)}
-    return not graph.reach.isdisjoint(trained)
-
-
-def _is_walked_one_by_one(place: Place, program: Program) -> bool:
-    """Does the loop that adds up the losses go back through anything in its rounds?"""
-    around = [
-        loop
-        for loop in pieces(program)
-        if isinstance(loop, Loop)
-        and any(isinstance(e, Keep) and e.at == place for e in events_in(loop))
-    ]
-    innermost = min(around, key=lambda loop: sum(1 for _ in events_in(loop)), default=None)
-    return innermost is None or holds(innermost, Deposits)
+def _innermost_loops(program: Program) -> dict[Place, Loop]:
+    """By the places where losses are kept, the smallest loop around each."""
+    found: dict[Place, tuple[int, Loop]] = {}
+    for loop in pieces(program):
+        if isinstance(loop, Loop) and holds(loop, Keep):
+            events = list(events_in(loop))
+            for place in {event.at for event in events if isinstance(event, Keep)}:
+                if place not in found or len(events) < found[place][0]:
+                    found[place] = len(events), loop
+    return {place: loop for place, (_, loop) in found.items()}
 
 
 class _Uses:

@@ -195,7 +195,7 @@ class Machine:
 def _note_joined_optimizers(store: Store, optimizers: dict[str, Optimizer]) -> None:
     """Of an optimizer that two ways have made of other parameters, all of them are noted."""
     for value in store.values() if optimizers else ():
-        if isinstance(value, Optimizer) and value.name:
+        if type(value) is Optimizer and value.name:  # nearly none is: `isinstance` takes longer
             known = optimizers.get(value.name)
             if known is not None and known.keys != value.keys:
                 optimizers[value.name] = replace(known, keys=value.keys)

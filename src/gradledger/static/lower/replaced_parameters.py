@@ -80,16 +80,8 @@ def _exchanged(
 
 def _is_put_elsewhere(name: str, target: ast.Attribute, modules: Iterable[Module]) -> bool:
     """May other code put the old one back? Who makes the object puts the first one there."""
-    todo: list[ast.AST] = [module.tree for module in modules]
-    while todo:
-        node = todo.pop()
-        match node:
-            case ast.FunctionDef(name="__init__"):
-                continue
-            case ast.Attribute(attr=put, ctx=ast.Store()) if put == name and node is not target:
-                return True
-        todo.extend(ast.iter_child_nodes(node))
-    return False
+    put = (node for module in modules for node in module.late_attributes.get(name, ()))
+    return any(node is not target for node in put)
 
 
 def _known_assigned(machine: Machine, function: ast.AST) -> list[tuple[ast.Attribute, ast.expr]]:
@@ -156,10 +148,22 @@ def had_one(machine: Machine, owner: Thing, path: list[str]) -> bool:
         return False
     for cls in () if owner.cls is None else lineage(machine, owner.cls):
         init = cls.module.methods(cls.node).get("__init__")
-        for target, value in () if init is None else _known_assigned(machine, init):
-            if _below_self(target) == path[:1] and makes_parameters(machine, value, cls.module):
-                return True
+        layers = {} if init is None else _known_layers(machine, init)
+        if any(makes_parameters(machine, v, cls.module) for v in layers.get(path[0], ())):
+            return True
     return False
+
+
+def _known_layers(machine: Machine, init: ast.AST) -> dict[str, list[ast.expr]]:
+    """By name, what a function gives to attributes of `self` whenever it is called."""
+    known = machine.known.layers.get(id(init))
+    if known is None:
+        known = machine.known.layers[id(init)] = {}
+        for target, value in _known_assigned(machine, init):
+            path = _below_self(target)
+            if len(path) == 1:
+                known.setdefault(path[0], []).append(value)
+    return known
 
 
 def _trained_by_itself(machine: Machine, owner: Thing, name: str) -> Keys:

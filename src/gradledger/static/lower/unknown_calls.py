@@ -100,10 +100,11 @@ def watch_unknown_call(
 
 def holds_optimizer(machine: Machine, key: str, optimizer: Optimizer) -> bool:
     """Does the object that the key names have this optimizer as an attribute?"""
+    start = f"{key}."
     return any(
-        isinstance(value, Optimizer) and value.name == optimizer.name
+        value.name == optimizer.name and name.startswith(start)
         for name, value in machine.flow.store.items()
-        if name.startswith(key + ".")
+        if isinstance(value, Optimizer)
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from gradledger.static.ir.notes import AveragedByHand, StepHook
 from gradledger.static.source.patterns import Pattern
 
@@ -247,12 +249,14 @@ def has_parameters(built: str) -> bool:
     )
 
 
+@cache
 def attacks(name: str) -> bool:
     """Adversarial training, by its name? It reads gradients and puts others in their place."""
     name = name.lower()
     return any(word in name for word in _ATTACKS)
 
 
+@cache
 def is_suspicious(name: str) -> bool:
     """Of a method that cannot be followed: may it well do something to gradients, by its name?"""
     words = [word.lower() for word in _WORDS.findall(name)]

@@ -150,6 +150,18 @@ class Module:
         said = (line for line in self.source.split("\n") if ".parameters(" in line)
         return tuple(line for line in said if not LOOKS_AT_PARAMETERS.search(line))
 
+    @cached_property
+    def late_attributes(self) -> dict[str, list[ast.Attribute]]:
+        """By name, where the file assigns to attributes outside of `__init__`."""
+        found: dict[str, list[ast.Attribute]] = {}
+        todo: list[ast.AST] = [self.tree]
+        for node in todo:
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                found.setdefault(node.attr, []).append(node)
+            if not isinstance(node, ast.FunctionDef) or node.name != "__init__":
+                todo += ast.iter_child_nodes(node)
+        return found
+
     def methods(self, cls: ast.ClassDef) -> dict[str, Function]:
         """The functions of a class; of two by one name the last, for others are overloads."""
         known = self._methods.get(cls)

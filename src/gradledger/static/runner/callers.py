@@ -69,6 +69,8 @@ class Steps:
         """By folder, the first names by which something below it is imported."""
         self._firsts: dict[str, frozenset[str]] = {}
         self._words: dict[str, tuple[str, ...]] = {}
+        self._named: dict[str, dict[str, frozenset[str]]] = {}
+        """By folder and line, the names that it imports."""
         for path, names in training.items():
             self._add(path, names)
 
@@ -98,16 +100,21 @@ class Steps:
 
     def named_by(self, folder: str, lines: str) -> list[str]:
         """The names by which a file there knows them: those that it imports, by these lines."""
-        words = self._words_for(folder)
-        firsts = self._first_names(folder)
+        known = self._named.setdefault(folder, {})
         found: set[str] = set()
         for line in lines.split("\n"):
-            if not any(map(line.__contains__, words)):
-                continue
-            if " ." in line or not firsts.isdisjoint(first_imported(line)):
-                for each in imported(line):
-                    found.update(self._meant(folder, each))
+            names = known.get(line)
+            if names is None:  # the files of a folder have most of their imports in common
+                names = known[line] = self._named_in(folder, line)
+            found |= names
         return sorted(found)
+
+    def _named_in(self, folder: str, line: str) -> frozenset[str]:
+        if not any(map(line.__contains__, self._words_for(folder))):
+            return frozenset()
+        if " ." not in line and self._first_names(folder).isdisjoint(first_imported(line)):
+            return frozenset()
+        return frozenset().union(*(self._meant(folder, each) for each in _imported(line)))
 
     def _words_for(self, folder: str) -> tuple[str, ...]:
         """One of these stands in the imports of each file of the folder that has any of them.
@@ -125,9 +132,9 @@ class Steps:
         return known
 
     def _meant(self, folder: str, each: Imported) -> Iterator[str]:
-        parts = [part for part in each.module.split(".") if part]
+        module = os.sep.join(part for part in each.module.split(".") if part)
         for start in self._folders.starts(folder, each.level):
-            stem = os.path.join(start, *parts)
+            stem = os.path.join(start, module) if module else start
             below = self._below.get(stem)
             if below is None:
                 continue
@@ -152,6 +159,11 @@ class Steps:
             parts = frozenset().union(*(self._parts.get(start, ()) for start in starts))
             known = self._firsts[folder] = parts - OUTSIDE
         return known
+
+
+@cache
+def _imported(line: str) -> tuple[Imported, ...]:
+    return tuple(imported(line))
 
 
 def folder_of(path: str) -> str:

@@ -8,14 +8,33 @@ from __future__ import annotations
 
 import re
 
+from gradledger.static import budget
+
 _OPENS = re.compile(
     r"""#[^\n]*|(?<!\w)(?:[rbuf]|[rb][rbf]|[bf]r)?("{3}|'{3}|["'])""", re.IGNORECASE
+)
+_STRING = re.compile(
+    r"""#[^\n]*|(?P<prefix>\b[a-z]{1,2})?(?P<body>"{3}(?:[^"\\]|\\.|"(?!""))*"{3}|'{3}(?:[^'\\]|\\.|'(?!''))*'{3}"""
+    r"""|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')""",
+    re.IGNORECASE | re.DOTALL,
 )
 _OTHER = {'"': "'", "'": '"'}
 
 
 class _GivesUp(Exception):
     """There is something in it that other quotes do not cure."""
+
+
+def take_too_long(text: str) -> bool:
+    """Whether the f-strings are too long for a Python before 3.12.
+
+    To find where a brace stands, it reads the whole string again, for each of them.
+    """
+    work = 0
+    for string in _STRING.finditer(text):
+        if "f" in (string["prefix"] or "").lower():
+            work += string["body"].count("{") * len(string["body"])
+    return work > budget.MOST_FORMATTING
 
 
 def requoted(text: str) -> str | None:

@@ -88,6 +88,9 @@ def _not_text(data: bytes, error: UnicodeDecodeError, declared: str | None) -> s
     return f"{what}. Save the file as UTF-8, or declare its encoding: # -*- coding: latin-1 -*-"
 
 
+_UNREADABLE = "it can't be read: "
+
+
 class Trouble(NamedTuple):
     """A file, or a cell of a notebook, that could not be read as Python. One line says why."""
 
@@ -96,6 +99,11 @@ class Trouble(NamedTuple):
     """The first line is 1; 0 where it is the file as a whole."""
     message: str
     """What is the matter, and what to do; without the place, and without a full stop."""
+
+    @property
+    def reason(self) -> str:
+        """Why it can't be read, without saying that it can't."""
+        return self.message.removeprefix(_UNREADABLE)
 
 
 class Cell(NamedTuple):
@@ -158,7 +166,7 @@ def read_bytes(path: str, *, most: int | None = None) -> bytes | Trouble:
             status = os.fstat(descriptor)
             kind = status.st_mode
             if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind) or _is_given(path, kind)):
-                return Trouble(path, 0, "it can't be read: it is a device or a pipe, not a file")
+                return Trouble(path, 0, f"{_UNREADABLE}it is a device or a pipe, not a file")
             if _NO_WAITING and not stat.S_ISREG(kind):
                 os.set_blocking(descriptor, True)
             if most is not None:
@@ -172,7 +180,7 @@ def read_bytes(path: str, *, most: int | None = None) -> bytes | Trouble:
         finally:
             os.close(descriptor)
     except (OSError, ValueError) as error:  # ValueError: a path that can't be, with a NUL in it
-        return Trouble(path, 0, f"it can't be read: {getattr(error, 'strerror', None) or error}")
+        return Trouble(path, 0, f"{_UNREADABLE}{getattr(error, 'strerror', None) or error}")
     return b"".join(parts)
 
 

@@ -17,6 +17,7 @@ from gradledger.static.source.glob_matching import (
     STARS,
     Glob,
 )
+from gradledger.static.source.plain_globs import PlainGlob, PlainGlobs, plain_glob
 
 __all__ = ["FOLDER", "Ignores", "read_ignores"]
 
@@ -31,14 +32,16 @@ _NEVER = r"(?!)"
 class Ignores:
     """The patterns of one file. Paths are relative to where it is; see FOLDER."""
 
-    __slots__ = ("_any", "_patterns", "_wild")
+    __slots__ = ("_any", "_patterns", "_plain", "_wild")
 
     def __init__(self, lines: Iterable[str]) -> None:
         found = [pattern for line in lines if (pattern := _pattern(line))]
         # Nearly every path is meant by none: one look tells.
-        tame = [glob.text for _, glob in found if not glob.is_wild]
-        self._any = re.compile("|".join(tame) or _NEVER, re.DOTALL).match
-        self._wild = [glob for _, glob in found if glob.is_wild]
+        self._plain = PlainGlobs([glob for _, glob in found if isinstance(glob, PlainGlob)])
+        others = [glob for _, glob in found if isinstance(glob, Glob)]
+        tame = [glob.text for glob in others if not glob.is_wild]
+        self._any = re.compile("|".join(tame), re.DOTALL).match if tame else None
+        self._wild = [glob for glob in others if glob.is_wild]
         self._patterns = tuple(reversed(found))
 
     def __bool__(self) -> bool:
@@ -46,12 +49,17 @@ class Ignores:
 
     def verdict(self, path: str) -> bool | None:
         """Ignored, not ignored after all (`!`), or None where no pattern is about it."""
-        if not self._any(path) and not any(glob.matches(path) for glob in self._wild):
+        if not self._may_match(path):
             return None
         for ignored, glob in self._patterns:  # the last one that matches decides
             if glob.matches(path):
                 return ignored
         return None
+
+    def _may_match(self, path: str) -> bool:
+        if self._plain.may_match(path) or (self._any is not None and self._any(path)):
+            return True
+        return any(glob.matches(path) for glob in self._wild)
 
 
 def read_ignores(path: str) -> Ignores | None:
@@ -70,7 +78,7 @@ def _whole_lines(text: str) -> list[str]:
     return lines if len(text) < budget.MOST_IGNORE_BYTES else lines[:-1]
 
 
-def _pattern(line: str) -> tuple[bool, Glob] | None:
+def _pattern(line: str) -> tuple[bool, Glob | PlainGlob] | None:
     """Whether the line ignores, and what it matches, from the beginning to the end of a path."""
     line = line.removesuffix("\n").removesuffix("\r")
     if line.startswith("#") or len(line) > budget.LONGEST_PATTERN:
@@ -85,6 +93,9 @@ def _pattern(line: str) -> tuple[bool, Glob] | None:
     glob = glob.removeprefix("/")
     if not glob:
         return None
+    plain = plain_glob(glob, anchored=anchored, only_folders=only_folders)
+    if plain is not None:
+        return ignored, plain
     start = "" if anchored else FOLDERS
     end = FOLDER if only_folders else MAYBE_FOLDER
     return ignored, Glob((start, *_translated(glob, anchored), end))

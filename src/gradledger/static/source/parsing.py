@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 
+from gradledger.static import budget
 from gradledger.static.source import syntax as ast
 
 _PYTHON_2 = (
@@ -25,6 +26,14 @@ class NotPython(Exception):
 
 def tree(text: str, path: str = "<unknown>") -> ast.Module:
     """What `ast.parse` makes of it, without its warnings."""
+    if len(text) > budget.LONGEST_SOURCE:
+        most = budget.LONGEST_SOURCE // 1_000_000
+        raise NotPython(0, f"it has more than {most} million letters, which takes too long to read")
+    if sys.version_info < (3, 12) and text.count("{") * len(text) > budget.MOST_FORMATTING:
+        from gradledger.static.source.f_strings import take_too_long
+
+        if take_too_long(text):
+            raise NotPython(0, "its f-strings are so long that Python takes too long to read them")
     try:
         try:
             return _parsed(text, path)

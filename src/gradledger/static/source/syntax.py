@@ -50,7 +50,10 @@ def _levels(node: _ast.AST) -> Iterator[_ast.AST]:
         yield each
 
 
-_ASKED_OFTEN = (_ast.Module, _ast.FunctionDef, _ast.AsyncFunctionDef, _ast.ClassDef)
+_ASKED_OFTEN = (
+    *(_ast.Module, _ast.FunctionDef, _ast.AsyncFunctionDef, _ast.ClassDef),
+    *(_ast.If, _ast.For, _ast.While, _ast.With, _ast.Try),
+)
 _CHILDREN, _WALKED = "_children", "_walked"
 """What is kept on the nodes themselves, so that it goes when they do."""
 
