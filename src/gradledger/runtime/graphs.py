@@ -6,6 +6,7 @@ A note lives in the node's own metadata, so it goes when the graph goes and keep
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from types import FunctionType
 from typing import Any, cast
 
 import torch
@@ -79,3 +80,12 @@ def tensors(value: object) -> Iterator[Tensor]:
     elif not is_a(value, set):
         for part in elements(value) or ():
             yield from tensors(part)
+
+
+def are_hooked(leaf: Tensor) -> bool:
+    """Whether hooks may change what arrives in a leaf: DeepSpeed's own only take it."""
+    hooks = leaf._backward_hooks
+    return bool(hooks) and not all(
+        type(hook) is FunctionType and hook.__module__.startswith("deepspeed.")
+        for hook in hooks.values()
+    )
