@@ -92,6 +92,17 @@ def test_hooks_that_may_divide_are_a_reason() -> None:
     }
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_our_own_look_at_gradients_of_low_precision_is_no_reason(dtype: torch.dtype) -> None:
+    def half(model: nn.Module, x: Tensor) -> Tensor:
+        return squares(model, x.to(dtype)).mean()
+
+    book = train(half, windows=16, prepare=lambda model: model.to(dtype))
+    assert unseen(book) == {}
+    (finding,) = book.findings
+    assert (finding.rule, finding.count) == ("GL301", 16)
+
+
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")  # dynamo
 @pytest.mark.parametrize("whole", [False, True])
 def test_a_compiled_loss_is_a_reason(whole: bool) -> None:

@@ -35,10 +35,13 @@ def _drawn(items: ast.expr, line: int, statements: list[ast.stmt], most: int) ->
         case ast.NamedExpr(value=value):
             return _drawn(value, line, statements, most)
         case ast.Name(name) if most:
-            value, at = _latest(name, line, statements)
-            if isinstance(value, ast.List) and not value.elts:
+            latest = _latest(name, line, statements)
+            if latest is None:
+                return False
+            start, held = latest
+            if isinstance(held, ast.List) and not held.elts:
                 return _is_filled_alike(name, statements)
-            return value is not None and _drawn(value, at, statements, most - 1)
+            return _drawn(held, start, statements, most - 1)
     return False
 
 
@@ -55,8 +58,8 @@ def _counts_only(target: ast.expr, over: ast.expr, body: Iterable[ast.AST]) -> b
     return False
 
 
-def _latest(name: str, line: int, statements: list[ast.stmt]) -> tuple[ast.expr | None, int]:
-    """What was assigned to a variable last, in the order of the text, and in which line."""
+def _latest(name: str, line: int, statements: list[ast.stmt]) -> tuple[int, ast.expr] | None:
+    """In which line a variable was assigned last, in the order of the text, and what."""
     found: list[tuple[int, ast.expr]] = []
     for statement in statements:
         match statement:
@@ -69,8 +72,7 @@ def _latest(name: str, line: int, statements: list[ast.stmt]) -> tuple[ast.expr 
                     if isinstance(node, ast.NamedExpr) and node.target.id == name
                 ]
     before = [one for one in found if one[0] <= line]
-    at, value = max(before, key=lambda one: one[0], default=(line, None))
-    return value, at
+    return max(before, key=lambda one: one[0], default=None)
 
 
 def _is_filled_alike(name: str, statements: list[ast.stmt]) -> bool:

@@ -6,7 +6,7 @@ A note lives in the node's own metadata, so it goes when the graph goes and keep
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any, cast
 
 import torch
@@ -83,9 +83,10 @@ def tensors(value: object) -> Iterator[Tensor]:
 
 
 def are_hooked(leaf: Tensor) -> bool:
-    """Whether hooks may change what arrives in a leaf: DeepSpeed's own only take it."""
-    hooks = leaf._backward_hooks
-    return bool(hooks) and not all(
-        type(hook) is FunctionType and hook.__module__.startswith("deepspeed.")
-        for hook in hooks.values()
-    )
+    """Whether hooks of the program's may change what arrives in a leaf. Our own only look."""
+    return any(not _is_ours(hook) for hook in (leaf._backward_hooks or {}).values())
+
+
+def _is_ours(hook: object) -> bool:
+    function = hook.__func__ if isinstance(hook, MethodType) else hook
+    return type(function) is FunctionType and function.__module__.startswith(f"{_OURS}.")
