@@ -206,8 +206,8 @@ def test_a_recording_has_what_was_judged_late(tmp_path: Path) -> None:
                 optimizer.step()
                 optimizer.zero_grad()
     verdict = book.verdict("a test")
-    (finding,) = verdict.findings
+    finding = next(one for one in verdict.findings if one.rule == "GL301")
     assert extent(finding, verdict).endswith("1 of 1 steps")
     with Recording(path) as recording:
         again = told(recording).verdict
-    assert [extent(one, again) for one in again.findings] == [extent(finding, verdict)]
+    assert finding in again.findings
