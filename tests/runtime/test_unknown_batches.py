@@ -207,7 +207,7 @@ def test_a_recording_has_what_was_judged_late(tmp_path: Path) -> None:
                 optimizer.zero_grad()
     verdict = book.verdict("a test")
     finding = next(one for one in verdict.findings if one.rule == "GL301")
-    assert extent(finding, verdict).endswith("1 of 1 steps")
+    assert extent(finding, verdict).endswith("1 of 1 step")
     with Recording(path) as recording:
         again = told(recording).verdict
     assert finding in again.findings
