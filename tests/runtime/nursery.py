@@ -140,6 +140,7 @@ def _in_a_fork(program: str, strict: bool) -> Audited:
 def _audit(program: str, strict: bool) -> Audited:
     import torch
 
+    from gradledger.report.counts import extent
     from gradledger.runtime.audit import Audit
 
     _be_quiet()
@@ -160,7 +161,10 @@ def _audit(program: str, strict: bool) -> Audited:
             else f"{Path(found.at.path).name}:{found.rule}:{found.at.line}"
             for found in book.findings
         ),
-        "\n".join(f"{f.rule} {f.at.path}:{f.at.line}: {f.detail}" for f in book.findings),
+        "\n".join(
+            f"{f.rule} {f.at.path}:{f.at.line}: {f.detail}; {extent(f, verdict)}"
+            for f in verdict.findings
+        ),
         book.tally,
         error,
         verdict.trouble,

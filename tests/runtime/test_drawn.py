@@ -107,6 +107,11 @@ def test_a_remembered_batch_is_not_kept_alive() -> None:
     torch.UntypedStorage._free_weak_ref(ref)
 
 
+def taken(batches: Any) -> list[Any]:
+    """A window, made where the loop's own code does not show how."""
+    return list(itertools.islice(batches, 4))
+
+
 def train(copies: bool, divisor: int) -> Audit:
     torch.manual_seed(0)
     x = torch.randn(32, 3)
@@ -115,7 +120,7 @@ def train(copies: bool, divisor: int) -> Audit:
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     with audit() as book:
         batches = iter(loader)
-        while window := list(itertools.islice(batches, 4)):
+        while window := taken(batches):
             for inputs, targets in window:
                 if copies:
                     inputs, targets = inputs * 1.0, targets * 1.0

@@ -118,6 +118,7 @@ class Audit(Displayed):
         if self.feed is not None:
             self.measured.append(self.feed.measured)
             self.journal.heard.append(self.feed.hear)
+            self.journal.told_late.append(self.feed.hear_late)
         try:
             self._watch(self._patches)
         except BaseException:

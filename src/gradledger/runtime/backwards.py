@@ -29,14 +29,15 @@ from gradledger.runtime.cells import WAITS, Slots, State
 from gradledger.runtime.finiteness import all_finite, finite
 from gradledger.runtime.frameworks import Frameworks
 from gradledger.runtime.fully_sharded import FullySharded
-from gradledger.runtime.graphs import leaves, nodes, tensors
+from gradledger.runtime.graphs import are_hooked, leaves, nodes, tensors
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.kept import Kept
-from gradledger.runtime.origins import are_batches, go_on, origin
+from gradledger.runtime.origins import are_alike, are_batches, go_on, origin
 from gradledger.runtime.patches import Function, Patches
 from gradledger.runtime.replicas import Replicas
 from gradledger.runtime.sites import CLOSELY, LONG, Site
 from gradledger.runtime.unfailing import survive, unfailing
+from gradledger.runtime.unknown_batches import UnknownBatches
 from gradledger.runtime.unweighed import (
     FIRST,
     HOOKED,
@@ -116,8 +117,9 @@ class Backwards:
         self.walks = Walks(journal.cells)
         self._frameworks = Frameworks(journal)
         self.shards = FullySharded(journal)
-        self.batches = Batches(journal, lambda: self.training[1])
         self.unweighed = Unweighed(journal)
+        self.unknown = UnknownBatches(journal, self.unweighed)
+        self.batches = Batches(journal, self.unknown, lambda: self.training[1])
 
     def watch(self, patches: Patches) -> None:
         """Audit every backward pass until the patches are closed."""
@@ -317,7 +319,7 @@ class Backwards:
         this.site.reaches_inputs = any(
             not isinstance(leaf, nn.Parameter) and slot(leaf) not in owned for leaf in ends
         )
-        this.site.hooked = any(leaf._backward_hooks for leaf in ends)
+        this.site.hooked = any(map(are_hooked, ends))
         this.walked = self.kept.walk(this.site, graph, retain=this.retain)
         if this.inputs is None:
             this.reach = self.walks.met(ends)
@@ -334,19 +336,28 @@ class Backwards:
         places = self.journal.places
         site.origin = now = origin(graph, frame, places)
         if before is None or now is None:
+            self.unknown.stay_unknown(site)
             site.unclear |= site.goes_on and site.batch is not None
             site.batch = None
             return
         # A loss that is made of gradients may be a task's of its own, learnt for a moment.
-        may_draw = not (self.told_of_data or self._differentiated or site.reaches_inputs)
+        tasks = self._differentiated or site.reaches_inputs
+        may_draw = not (self.told_of_data or tasks)
+        may_count = may_draw or (self.batches.drawn.ahead and not tasks)
         if site.goes_on:
             known = are_batches(before, now, frame, places, may_draw=may_draw)
             site.unclear |= site.batch is not None and not known
             site.batch = self.journal.made(Batch, site.at, None) if known else None
-            if not known and may_draw and site.passes < LONG:
+            if not known and may_count and site.passes < LONG:
                 site.counts = go_on(before, now, frame, places)
+            doubtful = site.counts or (may_draw and are_alike(before, now, frame, places))
+            if not known and doubtful:
+                self.unknown.sites[site.at] = site
         elif counted and go_on(before, now, frame, places):
             site.batch = self.journal.made(Batch, site.at, None)
+            self.unknown.were_batches(site)
+        if not site.counts and site.batch is None:
+            self.unknown.stay_unknown(site)
 
     # After
 
@@ -487,6 +498,7 @@ class Backwards:
     @unfailing
     def end(self, error: BaseException | None, at: Place) -> None:
         """The run has ended, perhaps of this."""
+        self.unknown.end()
         self.kept.end(list(self._sites.values()), error, at)
 
     def stepped(self, slots: Slots) -> None:

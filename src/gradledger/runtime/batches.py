@@ -10,6 +10,7 @@ from gradledger.ledger.events import Batch, CellNames
 from gradledger.runtime.drawn import Draw, Drawn
 from gradledger.runtime.journal import Journal
 from gradledger.runtime.sites import NEAR, Site
+from gradledger.runtime.unknown_batches import UnknownBatches
 
 DRAWN_AHEAD = "drawn ahead of their use, and not found in the graph of the loss"
 
@@ -17,8 +18,11 @@ DRAWN_AHEAD = "drawn ahead of their use, and not found in the graph of the loss"
 class Batches:
     """Writes a `Batch` before a pass that is of another one than the pass before."""
 
-    def __init__(self, journal: Journal, trained: Callable[[], CellNames | None]) -> None:
+    def __init__(
+        self, journal: Journal, unknown: UnknownBatches, trained: Callable[[], CellNames | None]
+    ) -> None:
         self.journal = journal
+        self.unknown = unknown
         self.trained = trained
         """The cells that the thread at work has a part in."""
         self.drawn = Drawn()
@@ -40,7 +44,7 @@ class Batches:
             if site.draw.iterator == before.iterator and site.draw != before:
                 self.journal.enter(self.journal.made(Batch, site.at, self.trained()))
         elif alone and ahead:
-            self.journal.not_seen("batches", DRAWN_AHEAD)
+            self.unknown.missed(site, DRAWN_AHEAD)
 
     def _draw(self, site: Site, root: Node, *, needed: bool) -> Draw | None:
         if needed:

@@ -93,7 +93,9 @@ def divided_once_more(journal: Journal, given: Loss, window: int, at: Place, by:
     statement = divided_by(window, given.weight.divisor, found)
     journal.frameworks[at] = by
     if statement is None:
-        return replace(given.weight, divisor=1, framework_divides=True)
+        so_far = given.weight.divisor
+        divisor = so_far * window if isinstance(so_far, int | float) else None
+        return replace(given.weight, divisor=divisor)
     divided_at = Place(at.path, statement.lineno, statement.col_offset)
     return replace(given.weight, framework_divides=True, divided_at=divided_at)
 

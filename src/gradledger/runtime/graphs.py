@@ -6,6 +6,7 @@ A note lives in the node's own metadata, so it goes when the graph goes and keep
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from types import FunctionType, MethodType
 from typing import Any, cast
 
 import torch
@@ -79,3 +80,13 @@ def tensors(value: object) -> Iterator[Tensor]:
     elif not is_a(value, set):
         for part in elements(value) or ():
             yield from tensors(part)
+
+
+def are_hooked(leaf: Tensor) -> bool:
+    """Whether hooks of the program's may change what arrives in a leaf. Our own only look."""
+    return any(not _is_ours(hook) for hook in (leaf._backward_hooks or {}).values())
+
+
+def _is_ours(hook: object) -> bool:
+    function = hook.__func__ if isinstance(hook, MethodType) else hook
+    return type(function) is FunctionType and function.__module__.startswith(f"{_OURS}.")

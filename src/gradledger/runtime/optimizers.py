@@ -340,8 +340,10 @@ class Optimizers:
         )  # fmt: skip
         if fields != known.fields:
             known.fields, known.event = fields, journal.made(Step, *fields)
-        if self.backwards.unweighed.why and not journal.asleep:
-            self.backwards.unweighed.spends(known.event)
+        backwards = self.backwards
+        if (backwards.unweighed.why or backwards.unknown.sites) and not journal.asleep:
+            backwards.unweighed.spends(known.event, journal.book.page)
+            backwards.unknown.spends(known.event)
         journal.post(known.event)
         self.backwards.stepped(known.slots)
         if self.stepped:

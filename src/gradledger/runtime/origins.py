@@ -5,6 +5,7 @@ several tasks. Micro-batches go through the same operations to the same paramete
 tensor of data in common. That is still no proof, so one of these must hold, too:
 
 - The data are slices of one tensor, along its first dimension.
+- They come from a list whose items were drawn alike, and the rounds of the loop are alike.
 - They have the same shapes, and the rounds of the loop are alike in all else.
 - The loop counts on behind the step: it is one over data, and not one over the tasks of a batch.
 """
@@ -20,6 +21,7 @@ from torch import Tensor, nn
 from torch.autograd.graph import Node
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from gradledger.runtime.batch_lists import are_drawn_alike
 from gradledger.runtime.cells import modules_of
 from gradledger.runtime.graphs import leaf_of
 from gradledger.runtime.objects import buffers_in
@@ -108,11 +110,19 @@ def are_batches(
     rows, pairs = now.rows, list(zip(before.data, now.data, strict=True))
     if any(new.cut and _are_neighbours(old, new) for old, new in pairs):
         return slice_alike(*loop, rows)
+    code = loop[1].f_code
+    if are_drawn_alike(loop[0], places.source(code.co_filename).statements_of(code)):
+        return slice_alike(*loop, rows)
     if not may_draw or before.round is None or now.round != before.round + 1:
         return False
     if any(old.shape != new.shape for old, new in pairs):
         return False
     return draw_alike(*loop, rows)
+
+
+def are_alike(before: Origin, now: Origin, frame: FrameType, places: Places) -> bool:
+    """Have these passes gone the same way with other data: as micro-batches do, or tasks?"""
+    return _are_disjoint(before, now, frame, places)
 
 
 def go_on(before: Origin, now: Origin, frame: FrameType, places: Places) -> bool:

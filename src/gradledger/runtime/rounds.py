@@ -23,9 +23,10 @@ Rows = frozenset[int]
 
 
 def number_of_round(loop: ast.stmt, frame: FrameType) -> int | None:
-    """What the loop has counted to, by `range` or `enumerate` say, if it counts."""
+    """What the loop has counted to, if it counts: by `range` or `enumerate` say, or in a variable
+    of its own that decides about the step."""
     values = _values(frame)
-    numbers = (values.get(name) for name in _targets(loop))
+    numbers = (values.get(name) for name in (*_targets(loop), *_counters(loop)))
     return next((number for number in numbers if type(number) is int), None)
 
 
@@ -55,6 +56,35 @@ def _targets(loop: ast.stmt) -> list[str]:
     """The names that a loop gives to what it goes through."""
     target = loop.target if isinstance(loop, ast.For) else ast.Pass()
     return [node.id for node in ast.walk(target) if isinstance(node, ast.Name)]
+
+
+def _counters(loop: ast.stmt) -> list[str]:
+    """The names that a loop counts up in each round, and asks before it steps."""
+    nodes = list(ast.walk(loop))
+    asked = {
+        name.id
+        for node in nodes
+        if isinstance(node, ast.If) and any(map(_steps, ast.walk(node)))
+        for name in ast.walk(node.test)
+        if isinstance(name, ast.Name)
+    }
+    return [
+        node.target.id
+        for node in nodes
+        if isinstance(node, ast.AugAssign)
+        and isinstance(node.op, ast.Add)
+        and isinstance(node.target, ast.Name)
+        and isinstance(node.value, ast.Constant)
+        and node.value.value == 1
+        and node.target.id in asked
+    ]
+
+
+def _steps(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(ast.Attribute(attr=called) | ast.Name(id=called)):
+            return "step" in called
+    return False
 
 
 class _Body:

@@ -37,6 +37,7 @@ class Scribe:
         if subject:
             recorder.remark("subject", subject)
         journal.heard.append(self._hear)
+        journal.told_late.append(self._hear_late)
         journal.failed.append(self._failed)
         journal.overlooked.told.append(self._overlooked)
 
@@ -49,6 +50,10 @@ class Scribe:
     def _hear(self, event: Event, findings: tuple[Finding, ...]) -> None:
         self._recorder.record(event)
         self._read(event.at)
+        self._hear_late(event, findings)
+
+    def _hear_late(self, event: Event, findings: tuple[Finding, ...]) -> None:
+        """Findings about an event that is written down already."""
         for finding in findings:
             self._recorder.note_finding(cured(finding, self._frameworks))
             for place in finding.places:

@@ -64,6 +64,10 @@ class SinkFeed:
                 self._skipped[name] += 1
                 self._deposits.pop(name, None)
                 self._log("skipped_steps", name, self._skipped[name], self._steps[name])
+        self.hear_late(event, findings)
+
+    def hear_late(self, event: Event, findings: tuple[Finding, ...]) -> None:
+        """Findings about an event of before."""
         for finding in findings:
             self._alert(finding)
 

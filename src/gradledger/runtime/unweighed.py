@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradledger.ledger.cells import Accumulation
 from gradledger.ledger.events import Step
+from gradledger.ledger.page import Page
 from gradledger.ledger.places import Place
 from gradledger.runtime.journal import Journal
 
@@ -23,20 +24,19 @@ class Unweighed:
         self.why: dict[Place, str] = {}
         """The call sites that have made a deposit of unknown weight, and the reason."""
 
-    def spends(self, step: Step) -> None:
+    def spends(self, step: Step, page: Page) -> None:
         """A step is about to spend what is in its cells: a window counts once."""
-        for _, cell in self.journal.book.page.spent_by(step):
+        for _, cell in page.spent_by(step):
             window = cell.accumulation
-            if window is not None and window.at in self.why and self._was_needed(window):
+            if window is not None and window.at in self.why and self._was_needed(window, page):
                 self.journal.not_seen("weights", self.why[window.at])
                 return
 
-    def _was_needed(self, window: Accumulation) -> bool:
+    def _was_needed(self, window: Accumulation, page: Page) -> bool:
         """Whether the rules would have asked: one micro-batch needs no weight, and a sum has one.
 
         Who changes gradients by hand may have weighed them anew.
         """
-        page = self.journal.book.page
         if not window.regular or window.batches(page.counting) < 2:
             return False
         held = [h.deposit.weight for h in window.holdings]

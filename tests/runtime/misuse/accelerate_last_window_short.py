@@ -1,4 +1,4 @@
-"""Ten batches in windows of four: Accelerate steps on the last two, by its own rules."""
+"""Ten batches in windows of four: Accelerate steps on the last two, and divides them by four."""
 # mypy: ignore-errors
 
 import torch
@@ -19,6 +19,6 @@ for _epoch in range(2):
     for inputs, targets in loader:
         with accelerator.accumulate(model):
             loss = nn.functional.mse_loss(model(inputs), targets)
-            accelerator.backward(loss)  # may be: GL302, of two divided by four
+            accelerator.backward(loss)  # GL302: the last two are divided by four
             optimizer.step()
             optimizer.zero_grad()

@@ -1,4 +1,4 @@
-"""Ten batches in windows of four: Lightning steps on the last two, by its own rules."""
+"""Ten batches in windows of four: Lightning steps on the last two, and divides them by four."""
 # mypy: ignore-errors
 
 import lightning
@@ -14,7 +14,7 @@ class Regression(lightning.LightningModule):
 
     def training_step(self, batch: list[Tensor], batch_idx: int) -> Tensor:
         x, y = batch
-        return nn.functional.mse_loss(self.net(x), y)  # may be: GL302, of two divided by four
+        return nn.functional.mse_loss(self.net(x), y)  # GL302: two divided by four
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return torch.optim.SGD(self.parameters(), lr=0.05)
