@@ -99,7 +99,9 @@ class Sharded(Meetings):
             # A window that ends early: what FSDP2 keeps is reduced now, behind no backward.
             self._model.set_requires_gradient_sync(True)
             self.table.say(self.word(0.0))
-            self._model._get_fsdp_state()._root_post_backward_final_callback()
+            state = self._model._get_fsdp_state()
+            state._lazy_init()  # after loading, there may have been no forward yet
+            state._root_post_backward_final_callback()
         self._said = False
         word = self.hear()
         totals = {p: p.grad for p in self._model.parameters() if p.grad is not None}
