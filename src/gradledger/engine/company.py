@@ -44,8 +44,8 @@ class Company:
 
     def will_redraw(self, turn: MicroBatch) -> bool:
         """Whether who goes on from here draws the micro-batch of this turn once more."""
-        if turn.complete or not turn.drawn:
-            return not turn.complete
+        if turn.complete or turn.given_up or not turn.drawn:
+            return not (turn.complete or turn.given_up)
         innermost = self._present()[0].window.turn
         return innermost is not None and not innermost.complete
 

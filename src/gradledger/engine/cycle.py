@@ -173,7 +173,10 @@ class Cycle:
     # The end of a window ----------------------------------------------------------------------
 
     def flush(self) -> None:
-        """Spends the window now. A micro-batch that has no loss yet is the first of the next."""
+        """Spends the window now. A micro-batch that has no loss yet is the first of the next.
+
+        On many ranks it is left out: others may be done with theirs, and windows go by position.
+        """
         turn = self.window.turn
         if turn is None or turn.complete or not turn.drawn or self.meetings is not None:
             self.end_turn()

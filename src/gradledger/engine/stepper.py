@@ -413,7 +413,9 @@ class Stepper:
         cycle = self._cycle
         if cycle.meetings is None:
             raise MisuseError("the model is not spread over ranks: state_dict() is all there is.")
-        if cycle.window.turn is not None and not cycle.window.turn.complete:
+        turn = cycle.window.turn
+        given_up = turn is not None and turn.given_up and cycle.meetings.apart
+        if turn is not None and not (turn.complete or given_up):
             raise MisuseError(
                 "this micro-batch has had no backward() yet, and what the ranks have is put "
                 "together now. Call shared_state_dict() after it."
