@@ -354,7 +354,7 @@ class Stepper:
             )
         meetings, turn = self._cycle.meetings, self._cycle.window.turn
         begun = self._cycle.window.begun - (turn is not None and not turn.complete)
-        if meetings is not None and not meetings.apart and begun:
+        if meetings is not None and not (meetings.apart or meetings.alike) and begun:
             raise CheckpointError(
                 "FSDP2 keeps the sums of an open window, and they are not part of the state. Save "
                 f"when the window is spent; {begun} of {self._cycle.window.size} micro-batches are "
@@ -414,7 +414,8 @@ class Stepper:
         if cycle.meetings is None:
             raise MisuseError("the model is not spread over ranks: state_dict() is all there is.")
         turn = cycle.window.turn
-        given_up = turn is not None and turn.given_up and cycle.meetings.apart
+        whole = cycle.meetings.apart or cycle.meetings.alike
+        given_up = turn is not None and turn.given_up and whole
         if turn is not None and not (turn.complete or given_up):
             raise MisuseError(
                 "this micro-batch has had no backward() yet, and what the ranks have is put "

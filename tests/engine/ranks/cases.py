@@ -133,6 +133,7 @@ def stories(ranks: int) -> dict[str, Callable[[], Any]]:
     """Everything else."""
     from tests.engine.ranks import stories as told
     from tests.engine.ranks.damage import a_damaged_shared_state_changes_nothing
+    from tests.engine.ranks.meshes import EACH, tensor_parallel
     from tests.engine.ranks.scripts import stopped_and_resumed
 
     found: dict[str, Callable[[], Any]] = {}
@@ -141,6 +142,8 @@ def stories(ranks: int) -> dict[str, Callable[[], Any]]:
         found[f"{story.__name__} (fsdp)"] = partial(story, told.shard)
     for alone in (*told.REPLICAS, *told.SHARDS, a_damaged_shared_state_changes_nothing):
         found[alone.__name__] = alone
+    for cut in EACH[:2]:
+        found[f"{cut.__name__} (tensor parallel)"] = partial(cut, tensor_parallel)
     for kind, spread in (("ddp", told.replicate), ("fsdp", told.shard)):
         found[f"calls in any order, resumed ({kind})"] = partial(stopped_and_resumed, 1, spread)
     return found
@@ -179,6 +182,13 @@ def elsewhere(ranks: int) -> dict[str, Callable[[], Any]]:
     }
 
 
+def meshes(ranks: int) -> dict[str, Callable[[], Any]]:
+    """Tensor parallelism, and meshes of two dimensions."""
+    from tests.engine.ranks.meshes import stories
+
+    return stories()
+
+
 SETS: dict[str, Callable[[int], dict[str, Callable[[], Any]]]] = {
     "replicas": replicas,
     "shards": shards,
@@ -188,4 +198,5 @@ SETS: dict[str, Callable[[int], dict[str, Callable[[], Any]]]] = {
     "random shards": random_shards,
     "walks": walks,
     "elsewhere": elsewhere,
+    "meshes": meshes,
 }

@@ -41,6 +41,7 @@ def shared_state(cycle: Cycle, local: dict[str, Any]) -> dict[str, Any]:
     rest = {
         "ranks": meetings.table.size,
         "unit": meetings.unit,
+        "copies": meetings.copies,
         "each": meetings.table.gather(file.getvalue()),
         "reached": [names[id(p)] for p in meetings.shared],
     }
@@ -61,7 +62,8 @@ def opened(state: Mapping[str, Any], cycle: Cycle) -> tuple[dict[str, Any], dict
         rest = torch.load(io.BytesIO(state["rest"]), weights_only=True)
         each = [torch.load(io.BytesIO(one), weights_only=True) for one in rest["each"]]
         found = _flaws(state, rest, each, cycle)
-        mine = each[table.rank] if len(each) == table.size else _shared_out(each, table.rank)
+        alone = cycle.meetings.alike or not table.rank
+        mine = each[table.rank] if len(each) == table.size else _shared_out(each, alone=alone)
     except Exception as error:
         raise CheckpointError(
             f"this is no shared state of a Stepper: {type(error).__name__}: {error}"
@@ -71,14 +73,17 @@ def opened(state: Mapping[str, Any], cycle: Cycle) -> tuple[dict[str, Any], dict
     return mine, rest
 
 
-def _shared_out(each: list[dict[str, Any]], rank: int) -> dict[str, Any]:
-    """For another number of ranks: the data is shared out anew, so that no place in it is left."""
+def _shared_out(each: list[dict[str, Any]], *, alone: bool) -> dict[str, Any]:
+    """For another number of ranks: the data is shared out anew, so that no place in it is left.
+
+    `alone`: this rank goes on with the window; those for whom another does begin with nothing.
+    """
     mine = each[0]
     mine["position"] |= {"done": 0, "length": None}
     # Saved in the middle of a pass, the window goes on; saved between two, `over` spends it.
     mine["start"] = None if mine["start"] is None else {}
     mine["random"] = None
-    if rank:
+    if not alone:
         mine["window"] |= {"deposits": 0, "weight": 0.0, "first_items": 0.0}
         mine["losses"] = []
     return mine
@@ -98,6 +103,12 @@ def _flaws(
         found.append(f"it is of {rest['ranks']!r} ranks, and has the states of {len(each)}")
     if type(rest["unit"]) is not float or not 0.0 <= rest["unit"] < inf:
         found.append(f"its unit is {rest['unit']!r}")
+    assert cycle.meetings is not None
+    if rest.get("copies", 1) != cycle.meetings.copies:
+        found.append(
+            f"{rest.get('copies', 1)} ranks had the same data (tensor parallelism), and "
+            f"{cycle.meetings.copies} have now"
+        )
     names = {cycle.parts.ownership.names()[id(p)]: p for p in cycle.parts.ownership.parameters()}
     for name in rest["reached"]:
         total = state["sums"].get(name)

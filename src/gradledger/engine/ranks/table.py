@@ -80,6 +80,13 @@ class Table:
         dist.all_reduce(numbers, op=dist.ReduceOp.MAX, group=self._group)
         return float(numbers)
 
+    def agree(self, numbers: Sequence[float]) -> bool:
+        """Whether all ranks have the same. Waits for all."""
+        there = torch.tensor([*numbers, *(-each for each in numbers)], dtype=torch.float64)
+        dist.all_reduce(there, op=dist.ReduceOp.MAX, group=self._group)
+        largest, smallest = there[: len(numbers)], -there[len(numbers) :]
+        return bool(torch.equal(largest, smallest))
+
     def count(self, *, present: bool) -> None:
         """Says whether this rank has another micro-batch, without waiting."""
         number = torch.tensor([float(present)], dtype=torch.float64)
