@@ -11,6 +11,7 @@ import torch
 
 from gradledger.engine import randomness
 from gradledger.engine.company import Company
+from gradledger.engine.interrupts import HeldBack
 from gradledger.engine.places import outside
 from gradledger.engine.telling import announced
 from gradledger.engine.wrappings import has_begun, wrapped
@@ -116,9 +117,7 @@ class Pass(Generic[T]):
         try:
             batch = next(self._iterator)
         except StopIteration:
-            position.leave()
-            self._ended, position.epoch = True, position.epoch + 1
-            self._turns.end_pass(last=not self._inner)
+            self._end_pass()
             raise
         except Exception:
             position.done, position.drawing = position.done + 1, False
@@ -128,6 +127,21 @@ class Pass(Generic[T]):
         self._turns.begin_turn(batch, last=last)
         position.drawn, position.drawing = True, False
         return batch
+
+    def _end_pass(self) -> None:
+        """Counts the pass when its last window is spent: Ctrl-C may come before that."""
+        try:
+            self._turns.end_pass(last=not self._inner)
+        except Exception:  # of that window, which is over
+            self._count_pass()
+            raise
+        self._count_pass()
+
+    def _count_pass(self) -> None:
+        with HeldBack():
+            self._position.leave()
+            self._position.epoch += 1
+            self._ended = True
 
     def _end_turn(self) -> None:
         position = self._position
