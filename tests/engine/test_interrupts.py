@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
-from torch.optim import LBFGS, AdamW
+import torch
+from torch import nn
+from torch.optim import LBFGS, SGD, AdamW
 from torch.optim.lr_scheduler import StepLR
 
-from gradledger import Stepper
+from gradledger import Stepper, engine
 
-from .loops import assert_same_model, big_batches, micro_batches, mse, net, windows
+from .loops import assert_equal, assert_same_model, big_batches, micro_batches, mse, net, windows
 
 
 @pytest.fixture(autouse=True)
@@ -95,3 +100,80 @@ def test_other_threads_can_train_too() -> None:
     thread.start()
     thread.join(timeout=60)
     assert stepper.updates == 1
+
+
+# At any line ------------------------------------------------------------------------------------
+
+ENGINE = str(Path(engine.__file__).parent)
+STRIDE = 89
+
+
+class Noisy:
+    """Data that takes random numbers."""
+
+    def __len__(self) -> int:
+        return 3
+
+    def __iter__(self) -> Iterator[torch.Tensor]:
+        return (torch.randn(4, 5) for _ in range(3))
+
+
+class Training:
+    """Two epochs, of windows of two and one, with dropout."""
+
+    def __init__(self, seed: int) -> None:
+        torch.manual_seed(seed)
+        self.model = nn.Sequential(nn.Linear(5, 7), nn.Dropout(0.3), nn.Linear(7, 3))
+        optimizer = SGD(self.model.parameters(), 0.1, momentum=0.9)
+        self.stepper = Stepper(self.model, optimizer, accumulate=2)
+
+    def go(self) -> None:
+        while self.stepper.epoch < 2:
+            for x in self.stepper.over(Noisy()):
+                self.stepper.backward(self.model(x).square().mean(), items=len(x))
+
+    def outcome(self) -> list[Any]:
+        return [self.model.state_dict(), self.stepper.updates, torch.get_rng_state()]
+
+
+def lines_until_ctrl_c(training: Training, at: int | None) -> int:
+    """Trains until the engine has come to so many lines, and says to how many it came."""
+    lines = 0
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal lines
+        code = frame.f_code
+        if not code.co_filename.startswith(ENGINE) or code.co_name in ("__enter__", "__exit__"):
+            return None
+        lines += event == "line"
+        if lines == at:
+            sys.settrace(None)
+            signal.raise_signal(signal.SIGINT)
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        training.go()
+    except KeyboardInterrupt:
+        assert at is not None
+    finally:
+        sys.settrace(before)
+    return lines
+
+
+@pytest.mark.parametrize("first", [1, *(pytest.param(i, marks=pytest.mark.slow) for i in (30, 60))])
+def test_ctrl_c_at_any_line_and_a_save_in_its_handler_loses_nothing_and_trains_nothing_twice(
+    first: int, tmp_path: Path
+) -> None:
+    whole = Training(0)
+    lines = lines_until_ctrl_c(whole, None)
+    assert lines > 20 * STRIDE
+    for at in range(first, lines, STRIDE):
+        stopped = Training(0)
+        lines_until_ctrl_c(stopped, at)
+        stopped.stepper.save(tmp_path / "saved")
+        resumed = Training(at + 5)
+        resumed.stepper.load(tmp_path / "saved")
+        resumed.go()
+        assert_equal(resumed.outcome(), whole.outcome(), f"stopped at line {at}: ")

@@ -22,12 +22,15 @@ class Amounts:
         *,
         measured: bool,
         across: Callable[[Tensor], Tensor] | None = None,
+        repeated: Sequence[Sequence[int]] = (),
     ) -> None:
         self._portions = portions
         self._limits = limits
         self._factor = factor
         """Divides by the window's weight, and unscales."""
         self._across = across
+        self._repeated = repeated
+        """How many ranks have the same of each, and add it up as often."""
         self._norms: list[Tensor | float] = []
         if measured:
             self._norms = self._measure()
@@ -48,11 +51,24 @@ class Amounts:
 
     def _measure(self, dtype: torch.dtype | None = None) -> list[Tensor | float]:
         """The norm of each portion, over all ranks that have a part of it."""
-        norms = [_norm(portion, dtype) for portion in self._portions]
-        if self._across is None or not norms:
-            return list(norms)
-        squares = torch.stack([norm.double() for norm in norms]).square()
-        return list(self._across(squares).sqrt())
+        if self._across is None or not self._portions:
+            return [_norm(portion, dtype) for portion in self._portions]
+        squares = [
+            self._square(portion, times, dtype)
+            for portion, times in zip(self._portions, self._repeated, strict=True)
+        ]
+        return list(self._across(torch.stack(squares)).sqrt())
+
+    def _square(
+        self, portion: list[Tensor], repeated: Sequence[int], dtype: torch.dtype | None
+    ) -> Tensor:
+        """This rank's part in the square of the norm."""
+        square = torch.zeros((), dtype=torch.float64)
+        for times in sorted(set(repeated)):
+            pairs = zip(portion, repeated, strict=True)
+            norm = _norm([t for t, often in pairs if often == times], dtype)
+            square = square.to(norm.device) + norm.double().square() / times
+        return square
 
     def settle(self, clip_value: float | None) -> None:
         """Divides, unscales and clips: each number is multiplied once."""

@@ -34,6 +34,8 @@ class Cells:
         """One of those whose cell is not empty."""
         self.hides: bool | None = None
         """Whether the first graph that led here hides a part of itself; None before it."""
+        self.group_norms: bool | None = None
+        """Whether a GroupNorm may be in a graph that leads here; None before the first."""
         self._hooked = False
 
     def look(self) -> None:

@@ -104,6 +104,8 @@ class Closing:
         if self._meetings is not None:
             self._ownership.clear()
             self._window.dropped = self._window.begun > 0
+            if self._window.turn is not None:
+                self._window.turn.given_up = True
             return
         if self._window.open:
             self.dropped += 1

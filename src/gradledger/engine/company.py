@@ -44,8 +44,10 @@ class Company:
 
     def will_redraw(self, turn: MicroBatch) -> bool:
         """Whether who goes on from here draws the micro-batch of this turn once more."""
-        innermost = self._present()[0].window.turn if turn.drawn else None
-        return not turn.complete and (innermost is None or not innermost.complete)
+        if turn.complete or turn.given_up or not turn.drawn:
+            return not (turn.complete or turn.given_up)
+        innermost = self._present()[0].window.turn
+        return innermost is not None and not innermost.complete
 
     def due(self, member: Member) -> list[Member]:
         """Whose windows are spent, now that this one is done with its turn.

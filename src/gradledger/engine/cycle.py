@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from functools import partial
 
 from gradledger.engine.closing import Closing
 from gradledger.engine.company import Company
 from gradledger.engine.deposits import Deposits
+from gradledger.engine.interrupts import HeldBack
 from gradledger.engine.parts import Parts
 from gradledger.engine.places import outside
 from gradledger.engine.ranks.meetings import Meetings
@@ -43,8 +45,8 @@ class Cycle:
 
     def begin_turn(self, batch: object = None, *, drawn: bool = True, last: bool = False) -> None:
         """A micro-batch begins."""
-        self.window.turn = MicroBatch(drawn, batch)
-        self.window.begun += 1
+        turn, window = MicroBatch(drawn, batch), self.window
+        window.turn, window.begun = turn, window.begun + 1  # in one: Ctrl-C comes between lines
         self._drawn += drawn
         if drawn and self.meetings is not None:
             self.meetings.arrange(self.window.begun)
@@ -169,6 +171,24 @@ class Cycle:
         return updated
 
     # The end of a window ----------------------------------------------------------------------
+
+    def flush(self) -> None:
+        """Spends the window now. A micro-batch that has no loss yet is the first of the next.
+
+        On many ranks it is left out: others may be done with theirs, and windows go by position.
+        """
+        turn = self.window.turn
+        if turn is None or turn.complete or not turn.drawn or self.meetings is not None:
+            self.end_turn()
+            self.finish(meeting=True)
+            return
+        self.deposits.check_nobody_else(turn)
+        self.withdraw()
+        with HeldBack() if self.closing.closures is None else nullcontext():
+            try:
+                self.finish()
+            finally:
+                self.window.begun = 1
 
     @property
     def patient(self) -> bool:

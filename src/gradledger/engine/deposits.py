@@ -9,6 +9,8 @@ from weakref import ref
 from torch import Tensor
 
 from gradledger.engine.doubts import Doubts
+from gradledger.engine.group_norms import asks_for_less, may_occur
+from gradledger.engine.interrupts import HeldBack
 from gradledger.engine.losses import advise, note
 from gradledger.engine.parts import Parts
 from gradledger.engine.reentrant import hides_a_part, suspected, walk_whole
@@ -96,6 +98,8 @@ class Deposits:
         if not cells.inputs:
             raise LossError("every parameter of the optimizer is frozen: nothing can be trained.")
         self._hides = (cells.hides is not False or suspected()) and self._hides_a_part(loss)
+        if cells.group_norms is not False:
+            self._hides |= self._asks_for_less(loss)
         self._parts.device = loss.device
         self.doubts.look(loss, self.updates())
         return cells.inputs
@@ -106,9 +110,8 @@ class Deposits:
             cells.hides = hides_a_part(loss)
         if not (cells.hides or hides_a_part(loss)):
             return False
-        apart = self._meetings is not None and self._meetings.apart
-        if apart or self._parts.options.release == "eager":
-            where = "on many ranks" if apart else 'with release="eager"'
+        where = self._where_not_whole()
+        if where is not None and (self._meetings is None or self._meetings.apart):
             raise LossError(
                 "a part of this loss's graph walks back by itself (checkpoint with "
                 f"use_reentrant=True does), so that {where} nobody can tell when a gradient is "
@@ -116,18 +119,54 @@ class Deposits:
             )
         return True
 
+    def _asks_for_less(self, loss: Tensor) -> bool:
+        """Whether this loss has to be asked for all gradients, or torch would crash."""
+        cells = self._packing.cells
+        if cells.group_norms is None:
+            cells.group_norms = may_occur(self._ownership.model, loss)
+        if not (cells.group_norms and asks_for_less(loss, cells.inputs)):
+            return False
+        where = self._where_not_whole()
+        if where is not None:
+            raise LossError(
+                "a GroupNorm in channels_last has parameters of this optimizer, and what is in "
+                f"front of it has none: torch crashes there {where}. Keep the model in "
+                "torch.contiguous_format."
+            )
+        return True
+
+    def _where_not_whole(self) -> str | None:
+        """Where a loss can't walk back as in a plain loop, if here."""
+        if self._meetings is not None:
+            return "on many ranks"
+        return 'with release="eager"' if self._parts.options.release == "eager" else None
+
     def remember(self, loss: Tensor) -> None:
         """It has walked back: a second time would be once too often."""
         self._last_loss = ref(loss)
 
     def deposit(
-        self, loss: Tensor, items: float | None, collected: Collected | None = None
+        self,
+        loss: Tensor,
+        items: float | None,
+        collected: Collected | None = None,
+        *,
+        last: bool = True,
     ) -> None:
-        """Moves what was collected, or else what the cells hold, into the window."""
+        """Moves what was collected, or else what the cells hold, into the window.
+
+        `last`: the micro-batch then is complete. Ctrl-C comes before or after all this.
+        """
+        if items is None:
+            self.unweighed.compare(self._window.turn, self._window)
+        with HeldBack():
+            self._add(loss, items, collected)
+            if last and self._window.turn is not None:
+                self._window.turn.complete = True
+
+    def _add(self, loss: Tensor, items: float | None, collected: Collected | None) -> None:
         window = self._window
         amount = 1.0 if items is None else items
-        if items is None:
-            self.unweighed.compare(self._window.turn, window)
         try:
             cells = self._packing.cells
             parameters, gradients = collected or (cells.all, cells.take())

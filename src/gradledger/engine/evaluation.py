@@ -55,14 +55,15 @@ class Evaluation:
                     waiting.extendleft(reversed(split(piece, self.fitting or 1)))
                     continue
                 share = items if piece is batch else _share(items, height, rows(piece))
-                done = self._attempt(piece, loss_fn, share)
+                done = self._attempt(piece, loss_fn, share, last=not waiting)
                 if done is None:
                     waiting.appendleft(piece)
                 else:
                     losses.append(done[0])
                     weights.append(done[1] or 1.0)
         except BaseException:
-            if losses and before is not None:
+            turn = self._cycle.window.turn
+            if losses and before is not None and not (turn is not None and turn.complete):
                 before.come_back()
             raise
         return _mean(losses, weights)
@@ -74,7 +75,7 @@ class Evaluation:
         return height is not None and height > self.fitting
 
     def _attempt(
-        self, piece: Batch, loss_fn: LossFn[Batch], items: float | None
+        self, piece: Batch, loss_fn: LossFn[Batch], items: float | None, *, last: bool
     ) -> tuple[Tensor, float | None] | None:
         """One forward and backward; None where memory ran out, and a smaller piece may do."""
         try:
@@ -90,7 +91,7 @@ class Evaluation:
             # Not `return` from here: the exception holds what takes the memory until this ends.
         else:
             # Not tried again: the sums do not get smaller with the piece.
-            self._cycle.deposits.deposit(loss, items, collected)
+            self._cycle.deposits.deposit(loss, items, collected, last=last)
             self._tell_what_fits()
             if self._keeps:
                 self._kept.append((piece, loss_fn, items))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -11,6 +11,7 @@ import torch
 
 from gradledger.engine import randomness
 from gradledger.engine.company import Company
+from gradledger.engine.interrupts import HeldBack
 from gradledger.engine.places import outside
 from gradledger.engine.telling import announced
 from gradledger.engine.wrappings import has_begun, wrapped
@@ -40,7 +41,7 @@ class Turns(Protocol):
 
 @dataclass
 class Position:
-    """Where in the data training is."""
+    """Where in the data training is. Right at every moment: Ctrl-C may come at any."""
 
     epoch: int = 0
     """Passes completed."""
@@ -48,9 +49,21 @@ class Position:
     """Draws of this pass that are done with."""
     length: int | None = None
     start: dict[str, Any] | None = None
-    """The random number generators as they were when this pass began; None between passes."""
+    """The random number generators as they were when this pass began; None between passes. Empty: a
+    pass is under way, but its data was shared out to other ranks, and begins anew."""
     before_draw: dict[str, Any] = field(default_factory=dict)
     """torch's, as they were before the last draw; all of them would cost too much each time."""
+    drawing: bool = False
+    """A draw has begun. If that is so between draws, it was interrupted, and has to be made again:
+    by who goes on from a state, for the data itself is past it."""
+    drawn: bool = False
+    """The last draw is not among those `done`."""
+    comeback: Comeback | None = None
+    """What was loaded, as long as no pass has made up for it."""
+
+    def leave(self) -> None:
+        """Another pass begins, and nobody comes back to this one."""
+        self.done, self.start, self.drawing, self.drawn = 0, None, False, False
 
 
 @dataclass(frozen=True)
@@ -70,14 +83,12 @@ class Pass(Generic[T]):
         data: Iterable[T],
         turns: Turns,
         position: Position,
-        take_comeback: Callable[[], Comeback | None],
         company: Company,
     ) -> None:
         self.data = data
         self.company = company
         self._turns = turns
         self._position = position
-        self._take_comeback = take_comeback
         self.generators = [] if isinstance(data, Pass) else _own(data)
         """The data's own, where it has some. Looked for once: what is drawn to its end is empty."""
         self._iterator: Iterator[T] | None = None
@@ -99,34 +110,55 @@ class Pass(Generic[T]):
             raise StopIteration
         if self._iterator is None:
             self._iterator = self._begin()
-        elif self._turns.end_turn():
-            position.done += 1
-        position.before_draw = randomness.capture_torch()
-        if self.generators:
-            position.before_draw |= _states(self.generators)
+        else:
+            self._end_turn()
+        position.before_draw = randomness.capture_torch() | _states(self.generators)
+        position.drawing = True
         try:
             batch = next(self._iterator)
         except StopIteration:
-            self._ended = True
-            position.epoch += 1
-            position.done = 0
-            position.start = None
-            self._turns.end_pass(last=not self._inner)
+            self._end_pass()
             raise
-        except BaseException:
-            position.done += 1
+        except Exception:
+            position.done, position.drawing = position.done + 1, False
             self._turns.fail_draw()
             raise
         last = position.length is not None and position.done + 1 >= position.length
         self._turns.begin_turn(batch, last=last)
+        position.drawn, position.drawing = True, False
         return batch
 
+    def _end_pass(self) -> None:
+        """Counts the pass when its last window is spent: Ctrl-C may come before that."""
+        try:
+            self._turns.end_pass(last=not self._inner)
+        except Exception:  # of that window, which is over
+            self._count_pass()
+            raise
+        self._count_pass()
+
+    def _count_pass(self) -> None:
+        with HeldBack():
+            self._position.leave()
+            self._position.epoch += 1
+            self._ended = True
+
+    def _end_turn(self) -> None:
+        position = self._position
+        if not self._turns.end_turn() and position.drawing:
+            self._turns.fail_draw()
+        if position.drawing or position.drawn:
+            position.done, position.drawing, position.drawn = position.done + 1, False, False
+
     def _begin(self) -> Iterator[T]:
-        position, comeback = self._position, self._take_comeback()
+        position, comeback = self._position, self._position.comeback
         if isinstance(self.data, Pass):
+            if not position.start:
+                position.start = randomness.capture()  # a pass is under way
+            position.comeback = None
             return iter(self.data)  # which reads the data, and knows the position in it
         length = _length(self.data)
-        if comeback is not None and comeback.start is not None:
+        if comeback is not None and comeback.start:
             if comeback.length != length:
                 raise CheckpointError(
                     f"the data had {comeback.length} batches when this was saved, and has {length} "
@@ -134,8 +166,9 @@ class Pass(Generic[T]):
                 )
             if len(own_states(comeback.start)) != len(self.generators):
                 _tell_other_data("it has other generators of its own than when this was saved")
-            position.start = comeback.start
-            return self._make_up(comeback.start, comeback.now)
+            iterator = self._make_up(comeback.start, comeback.now)
+            position.comeback = None
+            return iterator
         if comeback is not None:
             if own_states(comeback.now) and has_begun(self.data):
                 _tell_other_data(
@@ -143,28 +176,34 @@ class Pass(Generic[T]):
                     "an enumerate, a zip). Put them outside: enumerate(stepper.over(loader))"
                 )
             _set_own(self.generators, comeback.now)
-        position.done = 0
-        position.length = length
-        position.start = all_generators(self.generators)
-        return iter(self.data)
+        start = all_generators(self.generators)
+        iterator = iter(self.data)
+        position.leave()
+        position.length, position.start, position.comeback = length, start, None
+        return iterator
 
     def _make_up(self, start: dict[str, Any], now: dict[str, Any]) -> Iterator[T]:
-        """Draws the same data again up to the position, and leaves randomness as it was there."""
-        randomness.restore(start)
-        _set_own(self.generators, start)
-        iterator = iter(self.data)
-        for _ in range(self._position.done):
-            try:
-                next(iterator)
-            except StopIteration:
-                raise CheckpointError(
-                    f"the data ended before its batch {self._position.done}, where this was saved. "
-                    "It is not the same data."
-                ) from None
-            except Exception:
-                continue  # as it did the first time
-        randomness.restore(now)
-        _set_own(self.generators, now)
+        """Draws the same data again up to the position, and leaves randomness as it was there.
+
+        Also if it fails or is interrupted: then it can be tried again, or saved as it is.
+        """
+        try:
+            randomness.restore(start)
+            _set_own(self.generators, start)
+            iterator = iter(self.data)
+            for _ in range(self._position.done):
+                try:
+                    next(iterator)
+                except StopIteration:
+                    raise CheckpointError(
+                        f"the data ended before its batch {self._position.done}, where this was "
+                        "saved. It is not the same data."
+                    ) from None
+                except Exception:
+                    continue  # as it did the first time
+        finally:
+            randomness.restore(now)
+            _set_own(self.generators, now)
         return iterator
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from gradledger.errors import TornUpdateError
@@ -37,6 +37,23 @@ def restored_on_failure(optimizer: Optimizer) -> Iterator[None]:
                 p.copy_(value)
         optimizer.state.clear()
         optimizer.state.update(state)
+        raise
+
+
+@contextmanager
+def put_back_on_failure(model: nn.Module, optimizers: Sequence[Optimizer]) -> Iterator[None]:
+    """Puts the model and its optimizers back if what is loaded into them does not fit after all."""
+    buffers = [(buffer, _copy(buffer)) for buffer in model.buffers()]
+    parameters = [(p, _copy(p)) for p in model.parameters()]
+    before = [_AsItWas(optimizer) for optimizer in optimizers]
+    try:
+        yield
+    except BaseException:
+        with torch.no_grad():
+            for live, value in buffers + parameters:
+                live.copy_(value)
+        for each in before:
+            each.come_back()
         raise
 
 

@@ -10,37 +10,40 @@ from torch import Tensor
 
 from gradledger.engine import randomness
 from gradledger.engine.checkpoint.fitting import kind_of
+from gradledger.engine.checkpoint.kinds import misfits
 from gradledger.engine.cycle import Cycle
 from gradledger.engine.passes import Comeback, Position, all_generators, own_states
 from gradledger.engine.soundness import flaws, unlike
 
-VERSION = 1
+VERSION = 2
+OLDEST = 1
+"""States of this version are read, too. They do not say what they are made of."""
 
 _COUNTS = ("updates", "skipped", "dropped")
 _WINDOW = ("begun", "deposits", "weight", "first_items", "dropped")
 
 
-def state_of(
-    cycle: Cycle, position: Position, own: list[torch.Generator], comeback: Comeback | None
-) -> dict[str, Any]:
+def state_of(cycle: Cycle, position: Position, own: list[torch.Generator]) -> dict[str, Any]:
     """The state, in values that any checkpoint can hold.
 
     A micro-batch that was drawn and not deposited counts as not drawn: it will be drawn again,
     unless the one who reads the data for this Stepper is done with it.
-    `own`: the data's own generators. `comeback`: what was loaded, and no pass has made up for yet.
+    `own`: the data's own generators.
     """
     turn = cycle.window.turn
     now = all_generators(own)
-    if comeback is not None:
-        now |= own_states(comeback.now)
+    if position.comeback is not None:
+        now |= own_states(position.comeback.now)
     begun, done, dropped = cycle.window.begun, position.done, cycle.window.dropped
-    if turn is not None and not cycle.company.will_redraw(turn):
-        done += turn.drawn
-        dropped |= not turn.complete and cycle.parts.options.on_fault == "drop"
-    elif turn is not None:
+    again = turn is not None and cycle.company.will_redraw(turn)
+    if turn is not None and again:
         begun -= 1
-        if turn.drawn:
-            now |= position.before_draw
+    elif turn is not None and not turn.complete:
+        dropped |= cycle.parts.options.on_fault == "drop"
+    if position.drawing or (turn is not None and turn.drawn and again):
+        now |= position.before_draw
+    else:
+        done += position.drawn
     places = {id(p): i for i, p in enumerate(cycle.parts.ownership.parameters())}
     scaler = cycle.parts.scaling.scaler
     return {
@@ -68,13 +71,18 @@ def state_of(
 
 def differences(state: object, cycle: Cycle) -> list[str]:
     """Why a state can't be gone on from here, in sentences. None: it can."""
-    live = state_of(cycle, Position(), [], None)
+    live = state_of(cycle, Position(), [])
     if not isinstance(state, Mapping) or "version" not in state:
         return ["it is no Stepper's state"]
-    if state["version"] != VERSION:
-        return [f"its version is {state['version']}, and this gradledger reads version {VERSION}"]
+    version = state["version"]
+    if type(version) is not int or not OLDEST <= version <= VERSION:
+        return [f"its version is {version}, and this gradledger reads version {VERSION}"]
     parameters = cycle.parts.ownership.parameters()
-    return list(_missing(state, live)) or list(_unlike(state, live, parameters))
+    try:
+        found = list(_missing(state, live)) or list(_unlike(state, live, parameters))
+    except Exception as error:  # something is of a kind that nobody has thought of
+        found = [f"it is damaged: {type(error).__name__}: {error}"]
+    return found or (misfits(state) if version > OLDEST or "kinds" in state else [])
 
 
 def _missing(state: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[str]:
@@ -125,8 +133,11 @@ def _unlike(
         yield f"its state of the scheduler {wrong[0]} is damaged"
 
 
-def go_on(state: Mapping[str, Any], cycle: Cycle, position: Position) -> Comeback:
-    """Puts everything back as it was. `differences` has found none."""
+def go_on(state: Mapping[str, Any], cycle: Cycle) -> Position:
+    """Puts everything back as it was, and says where in the data that is.
+
+    `differences` has found none. A pass that is under way keeps the place where it is.
+    """
     parameters = cycle.parts.ownership.parameters()
     cycle.window.turn = None
     cycle.parts.ownership.changed()  # an optimizer that has loaded its state has other groups
@@ -153,11 +164,28 @@ def go_on(state: Mapping[str, Any], cycle: Cycle, position: Position) -> Comebac
     cycle.parts.telling.taken_up([p for p, _ in sums])
     for scheduler, (_, saved) in zip(cycle.parts.schedulers, state["schedulers"], strict=True):
         scheduler.load_state_dict(saved)
-    for key, value in state["position"].items():
-        setattr(position, key, value)
-    position.start = state["start"]
     randomness.restore(state["random"])
-    return Comeback(state["start"], dict(state["random"]), position.length)
+    place = {key: state["position"][key] for key in ("epoch", "done", "length")}
+    comeback = Comeback(state["start"], dict(state["random"]), place["length"])
+    return Position(**place, start=state["start"], comeback=comeback)
+
+
+class Before:
+    """A Stepper as it is, to come back to where a state turns out not to fit after all."""
+
+    def __init__(self, cycle: Cycle, position: Position) -> None:
+        self._cycle = cycle
+        self._state = state_of(cycle, position, [])
+        self._random = randomness.capture()
+        self._turn, self._begun = cycle.window.turn, cycle.window.begun
+        self._dropped = cycle.window.dropped
+
+    def come_back(self) -> None:
+        """Puts it back. Its place in the data has not changed."""
+        go_on(self._state, self._cycle)
+        randomness.restore(self._random)
+        window = self._cycle.window
+        window.turn, window.begun, window.dropped = self._turn, self._begun, self._dropped
 
 
 def _labels(cycle: Cycle) -> list[str]:

@@ -51,7 +51,7 @@ def flaws(
         "position": lambda value: (
             _is_count(value["epoch"]) and _is_count(value["done"]) and _is_length(value["length"])
         ),
-        "start": lambda value: value is None or _is_randomness(value),
+        "start": lambda value: value is None or value == {} or _is_randomness(value),
         "random": _is_randomness,
         "scaler": lambda value: value is None or _is_scaler(value, live["scaler"]),
         "schedulers": lambda value: all(

@@ -11,9 +11,11 @@ from torch.optim import Optimizer
 from gradledger.engine.amounts import Amounts
 from gradledger.engine.guards import Guard, is_watched
 from gradledger.engine.parts import Parts
+from gradledger.engine.ranks.meshes import pieces
 from gradledger.engine.restoring import AllOrNone, NotFiniteAfterStep, restored_on_failure
 from gradledger.engine.skips import Skip
 from gradledger.engine.steps import unhooked
+from gradledger.engine.sums import local
 
 Closure = Callable[[], Tensor]
 
@@ -34,6 +36,7 @@ class Spending:
         self._amounts = Amounts([], [], 1.0, measured=False)
         self._across = None if parts.meetings is None else parts.meetings.across
         """Adds numbers up over ranks, where each holds a part of the sums."""
+        self._ranks = 1 if parts.meetings is None else parts.meetings.table.size
 
     def spend(self, device: torch.device, made: int, closure: Closure | None = None) -> Skip | None:
         """Makes one update, or gives the reason why not. `made`: how many there were before.
@@ -90,12 +93,15 @@ class Spending:
         options = self._options
         checked = options.guarded or self._scaling.scaler is not None
         limits = self._limits()
+        portions = self._portions(len(limits))
+        across = self._across
         self._amounts = Amounts(
-            self._portions(len(limits)),
+            [[_numbers(total) for total in portion] for portion in portions],
             limits,
             factor,
             measured=checked or options.clip_norm is not None,
-            across=self._across,
+            across=across,
+            repeated=() if across is None else [[*map(self._repeated, p)] for p in portions],
         )
         return not checked or self._amounts.finite()
 
@@ -118,8 +124,12 @@ class Spending:
             if pack.missing is not None:
                 portions[which.get(id(pack.group), 0)].append(pack.sum)
         for p, total in self._sums.loose.items():
-            portions[which.get(id(p), 0)].append(_numbers(total))
+            portions[which.get(id(p), 0)].append(total)
         return portions
+
+    def _repeated(self, total: Tensor) -> int:
+        """How many ranks have the same piece of it."""
+        return self._ranks // pieces(total)
 
     def _settle(self) -> None:
         """Makes the gradients that the optimizers see."""
@@ -146,5 +156,4 @@ def _numbers(total: Tensor) -> Tensor:
     """What of a sum is here, and can be measured and multiplied."""
     if total.layout is not torch.strided:
         return total._values()
-    local: Tensor = total.to_local() if hasattr(total, "to_local") else total  # a DTensor's
-    return local
+    return local(total)

@@ -40,10 +40,11 @@ from gradledger.engine.parties import (
     several,
 )
 from gradledger.engine.parts import Parts
-from gradledger.engine.passes import Comeback, Pass, Position
+from gradledger.engine.passes import Pass, Position
 from gradledger.engine.plan import Plan, make_plan
 from gradledger.engine.ranks import sharing
 from gradledger.engine.ranks.joining import join
+from gradledger.engine.restoring import put_back_on_failure
 from gradledger.engine.scaling import Scaling
 from gradledger.engine.skips import Skip
 from gradledger.engine.telling import announced
@@ -129,7 +130,6 @@ class Stepper:
         )
         self._position = Position()
         self._pass: Pass[Any] | None = None
-        self._comeback: Comeback | None = None
 
     # The loop -----------------------------------------------------------------------------------
 
@@ -143,17 +143,16 @@ class Stepper:
         check_data(data)
         cycle = self._cycle
         cycle.end_turn()
-        if self._comeback is None or cycle.window.full:
+        comeback = self._position.comeback
+        if comeback is None or comeback.start is None or cycle.window.full:
             cycle.finish()
+        if comeback is None:
+            self._position.leave()
         cycle.begin_pass()
         company = data.company if isinstance(data, Pass) else Company()
         company.join(cycle)
-        self._pass = Pass(data, cycle, self._position, self._take_comeback, company)
+        self._pass = Pass(data, cycle, self._position, company)
         return self._pass
-
-    def _take_comeback(self) -> Comeback | None:
-        comeback, self._comeback = self._comeback, None
-        return comeback
 
     @announced
     def backward(
@@ -211,7 +210,8 @@ class Stepper:
         except (LossError, MisuseError):
             raise
         except BaseException:
-            cycle.withdraw()
+            if not turn.complete:
+                cycle.withdraw()
             raise
         return cycle.complete_turn()
 
@@ -250,7 +250,8 @@ class Stepper:
         try:
             loss = self._evaluation.deposit(batch, loss_fn, amount)
         except BaseException:
-            cycle.withdraw()
+            if not turn.complete:
+                cycle.withdraw()
             raise
         cycle.complete_turn()
         return loss
@@ -263,8 +264,7 @@ class Stepper:
     def flush(self) -> bool:
         """Spends the open window now. Whether an update was made."""
         before = self.updates
-        self._cycle.end_turn()
-        self._cycle.finish(meeting=True)
+        self._cycle.flush()
         return self.updates > before
 
     @announced
@@ -354,7 +354,7 @@ class Stepper:
             )
         meetings, turn = self._cycle.meetings, self._cycle.window.turn
         begun = self._cycle.window.begun - (turn is not None and not turn.complete)
-        if meetings is not None and not meetings.apart and begun:
+        if meetings is not None and not (meetings.apart or meetings.alike) and begun:
             raise CheckpointError(
                 "FSDP2 keeps the sums of an open window, and they are not part of the state. Save "
                 f"when the window is spent; {begun} of {self._cycle.window.size} micro-batches are "
@@ -367,8 +367,8 @@ class Stepper:
         while reads is not None and isinstance(reads.data, Pass):
             reads = reads.data
         own = [] if reads is None else reads.generators
-        state = resuming.state_of(self._cycle, self._position, own, self._comeback)
-        return state | {"fitting": self._evaluation.fitting}
+        state = resuming.state_of(self._cycle, self._position, own)
+        return checkpoint.described(state | {"fitting": self._evaluation.fitting})
 
     @announced
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -379,7 +379,15 @@ class Stepper:
         found = self._differences(state)
         if found:
             raise CheckpointError(f"the state does not fit this Stepper: {'; '.join(found)}.")
-        self._comeback = resuming.go_on(state, self._cycle, self._position)
+        before = resuming.Before(self._cycle, self._position)
+        try:
+            self._position = resuming.go_on(state, self._cycle)
+        except Exception as error:
+            before.come_back()
+            raise CheckpointError(
+                f"the state does not fit this Stepper: {type(error).__name__}: {error}. Nothing "
+                "was changed."
+            ) from error
         self._evaluation.fitting = state["fitting"]
         self._evaluation.forget()
         self._pass = None
@@ -405,7 +413,10 @@ class Stepper:
         cycle = self._cycle
         if cycle.meetings is None:
             raise MisuseError("the model is not spread over ranks: state_dict() is all there is.")
-        if cycle.window.turn is not None and not cycle.window.turn.complete:
+        turn = cycle.window.turn
+        whole = cycle.meetings.apart or cycle.meetings.alike
+        given_up = turn is not None and turn.given_up and whole
+        if turn is not None and not (turn.complete or given_up):
             raise MisuseError(
                 "this micro-batch has had no backward() yet, and what the ranks have is put "
                 "together now. Call shared_state_dict() after it."
@@ -425,7 +436,7 @@ class Stepper:
         local, rest = sharing.opened(state, cycle)
         if local["random"] is None:
             local["random"] = self._local_state()["random"]
-        self.load_state_dict(local)
+        self.load_state_dict(checkpoint.described(local))
         sharing.take_up(state, rest, cycle)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -438,7 +449,7 @@ class Stepper:
             )
         optimizers = self._cycle.parts.ownership.optimizers
         content = checkpoint.describe(self._model, optimizers)
-        checkpoint.write(path, {**content, "stepper": self.state_dict()})
+        checkpoint.write(path, checkpoint.described({**content, "stepper": self.state_dict()}))
 
     @announced
     def load(self, path: str | os.PathLike[str]) -> None:
@@ -449,8 +460,19 @@ class Stepper:
         optimizers = cycle.parts.ownership.optimizers
         found = checkpoint.differences(saved, self._model, optimizers)
         found += self._differences(saved.get("stepper"))
+        if not found and (saved["stepper"]["version"] > resuming.OLDEST or "kinds" in saved):
+            found = checkpoint.misfits(saved, besides=checkpoint.HEADER)
         if found:
             raise CheckpointError(f"{os.fspath(path)} does not fit: {'; '.join(found)}.")
+        before = resuming.Before(cycle, self._position)
         cycle.parts.packing.unpack()
-        checkpoint.take_up(saved, self._model, optimizers)
-        self.load_state_dict(saved["stepper"])
+        try:
+            with put_back_on_failure(self._model, optimizers):
+                checkpoint.take_up(saved, self._model, optimizers)
+                self.load_state_dict(saved["stepper"])
+        except Exception as error:
+            before.come_back()
+            raise CheckpointError(
+                f"{os.fspath(path)} does not fit: {type(error).__name__}: {error}. Nothing was "
+                "changed."
+            ) from error

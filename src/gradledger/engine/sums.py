@@ -24,6 +24,8 @@ class Sums:
         self.loose: dict[Tensor, Tensor] = {}
         self.changing = False
         """A deposit is on its way in: whoever counts it says when it is there."""
+        self.spread = False
+        """Some are DTensors, and each rank adds up its own part of them."""
 
     def add(
         self,
@@ -92,8 +94,8 @@ class Sums:
                     grad, ours = grad * weight, True
                 loose.new[p] = grad if keep else _laid_out_as(p, grad, copied=ours)
             elif old.layout is torch.strided and grad.layout is torch.strided:
-                loose.into.append(old)
-                loose.what.append(grad)
+                loose.into.append(local(old) if self.spread else old)
+                loose.what.append(local(grad) if self.spread else grad)
             elif old.layout is torch.strided:
                 loose.new[p] = old.add(grad, alpha=weight)
             elif grad.layout is torch.strided:
@@ -171,6 +173,12 @@ class _Loose:
         if self.into:
             torch._foreach_add_(self.into, self.what, alpha=weight)
         return bool(self.new or self.into)
+
+
+def local(total: Tensor) -> Tensor:
+    """What of it is on this rank."""
+    here: Tensor = total.to_local() if hasattr(total, "to_local") else total  # a DTensor's
+    return here
 
 
 def _laid_out_as(p: Tensor, total: Tensor, *, copied: bool) -> Tensor:

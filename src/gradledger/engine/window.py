@@ -20,6 +20,8 @@ class MicroBatch:
     torn: bool = False
     """It failed after that: the earlier losses are gone."""
     complete: bool = False
+    given_up: bool = False
+    """Its window was dropped while it went on, on many ranks."""
     kept: tuple[Tensor, ...] = ()
     """Losses that walk back together with the last: on many ranks, where that is the only one in
     which the ranks meet."""

@@ -132,13 +132,20 @@ def random_shards(ranks: int) -> dict[str, Callable[[], Any]]:
 def stories(ranks: int) -> dict[str, Callable[[], Any]]:
     """Everything else."""
     from tests.engine.ranks import stories as told
+    from tests.engine.ranks.damage import a_damaged_shared_state_changes_nothing
+    from tests.engine.ranks.meshes import EACH, tensor_parallel
+    from tests.engine.ranks.scripts import stopped_and_resumed
 
     found: dict[str, Callable[[], Any]] = {}
     for story in told.BOTH:
         found[f"{story.__name__} (ddp)"] = partial(story, told.replicate)
         found[f"{story.__name__} (fsdp)"] = partial(story, told.shard)
-    for alone in (*told.REPLICAS, *told.SHARDS):
+    for alone in (*told.REPLICAS, *told.SHARDS, a_damaged_shared_state_changes_nothing):
         found[alone.__name__] = alone
+    for cut in EACH[:2]:
+        found[f"{cut.__name__} (tensor parallel)"] = partial(cut, tensor_parallel)
+    for kind, spread in (("ddp", told.replicate), ("fsdp", told.shard)):
+        found[f"calls in any order, resumed ({kind})"] = partial(stopped_and_resumed, 1, spread)
     return found
 
 
@@ -149,6 +156,39 @@ def two_nets(ranks: int) -> dict[str, Callable[[], Any]]:
     return {story.__name__: story for story in STORIES}
 
 
+WALKS = 30
+
+
+def walks(ranks: int) -> dict[str, Callable[[], Any]]:
+    """Calls in any order, resumed from any save."""
+    from tests.engine.ranks.scripts import stopped_and_resumed
+    from tests.engine.ranks.stories import replicate, shard
+
+    return {
+        f"{seed} {kind}": partial(stopped_and_resumed, seed, spread)
+        for kind, spread in (("ddp", replicate), ("fsdp", shard))
+        for seed in range(WALKS)
+    }
+
+
+def elsewhere(ranks: int) -> dict[str, Callable[[], Any]]:
+    """Saved on some ranks, and resumed on others."""
+    from tests.engine.ranks.elsewhere import goes_on_elsewhere
+
+    return {
+        f"{seed} {kind}": partial(goes_on_elsewhere, seed, sharded=kind == "fsdp")
+        for kind in ("ddp", "fsdp")
+        for seed in range(WALKS)
+    }
+
+
+def meshes(ranks: int) -> dict[str, Callable[[], Any]]:
+    """Tensor parallelism, and meshes of two dimensions."""
+    from tests.engine.ranks.meshes import stories
+
+    return stories()
+
+
 SETS: dict[str, Callable[[int], dict[str, Callable[[], Any]]]] = {
     "replicas": replicas,
     "shards": shards,
@@ -156,4 +196,7 @@ SETS: dict[str, Callable[[int], dict[str, Callable[[], Any]]]] = {
     "two nets": two_nets,
     "random replicas": random_replicas,
     "random shards": random_shards,
+    "walks": walks,
+    "elsewhere": elsewhere,
+    "meshes": meshes,
 }

@@ -6,7 +6,18 @@ reads past the checksums of its own zip files: without a seal, a flipped bit is 
 """
 
 from gradledger.engine.checkpoint.fitting import describe, differences, take_up
+from gradledger.engine.checkpoint.kinds import described, misfits
 from gradledger.engine.checkpoint.reading import read
+from gradledger.engine.checkpoint.sealing import HEADER
 from gradledger.engine.checkpoint.writing import write
 
-__all__ = ["describe", "differences", "read", "take_up", "write"]
+__all__ = [
+    "HEADER",
+    "describe",
+    "described",
+    "differences",
+    "misfits",
+    "read",
+    "take_up",
+    "write",
+]

@@ -73,6 +73,15 @@ def differences(
     An optimizer's state goes by position, not by name. So each position must hold the parameter
     that it held: equal shapes alone would let two layers trade their moments.
     """
+    try:
+        return _differences(saved, model, optimizers)
+    except Exception as error:  # something is of a kind that nobody has thought of
+        return [f"The checkpoint is damaged: {type(error).__name__}: {error}."]
+
+
+def _differences(
+    saved: Mapping[str, Any], model: nn.Module, optimizers: Sequence[Optimizer]
+) -> list[str]:
     live = describe(model, optimizers)
     if not (
         isinstance(saved.get("model"), Mapping)

@@ -7,6 +7,7 @@ from typing import BinaryIO
 
 FORMAT = "gradledger checkpoint"
 VERSION = 1
+HEADER = ("format", "version", "gradledger", "torch")
 SEAL = b"\ngradledger seal "
 
 

@@ -14,7 +14,7 @@ from weakref import WeakMethod
 import torch
 import torch.distributed as dist
 
-from gradledger.engine.ranks.table import timeout_of
+from gradledger.engine.ranks.table import beside
 from gradledger.errors import RankFailure
 
 HISTORY = 64
@@ -39,12 +39,7 @@ class Agenda:
     """
 
     def __init__(self, group: dist.ProcessGroup) -> None:
-        self._group = dist.new_group(
-            dist.get_process_group_ranks(group),
-            timeout_of(group),
-            backend="gloo",
-            use_local_synchronization=True,
-        )
+        self._group = beside(group)
         self._seats: list[WeakMethod[Callable[[], None]]] = []
         self._held: list[int] = []
         self._called: int | None = None

@@ -13,9 +13,11 @@ from torch.optim import Optimizer
 
 from gradledger.engine.parties import evaluates
 from gradledger.engine.ranks.meetings import Meetings
+from gradledger.engine.ranks.meshes import meshes_of, why_not
 from gradledger.engine.ranks.replicas import replicated
 from gradledger.engine.ranks.replicated import Replicated
 from gradledger.engine.ranks.sharded import Sharded
+from gradledger.engine.ranks.tensor_parallel import TensorParallel
 from gradledger.engine.ranks.wire import has_other_hook
 from gradledger.engine.sums import Sums
 from gradledger.engine.window import Window
@@ -37,8 +39,13 @@ def join(model: nn.Module, optimizers: Sequence[Optimizer], *, eager: bool) -> J
     elif hasattr(core, "set_requires_gradient_sync"):  # FSDP2's, which is slow to import
         reasons = [*_why_not_sharded(core, optimizers)]
     else:
-        _check_nothing_spread(core)
-        return None
+        _check_nothing_inside(core)
+        meshes = meshes_of(core.parameters())
+        if not meshes:
+            return None
+        reasons = [*why_not(meshes)]
+        if len(meshes) > 1:
+            reasons.append(_NOT_ALL_SHARDED)
     if any(map(evaluates, optimizers)):
         reasons.append("an optimizer that evaluates the loss itself works within one process only.")
     if eager:
@@ -50,21 +57,28 @@ def join(model: nn.Module, optimizers: Sequence[Optimizer], *, eager: bool) -> J
         raise OptionError(reasons[0])
     if isinstance(core, DistributedDataParallel):
         return partial(Replicated, core)
-    return partial(Sharded, core)
+    return partial(Sharded if hasattr(core, "set_requires_gradient_sync") else TensorParallel, core)
 
 
-def _check_nothing_spread(model: nn.Module) -> None:
+_NOT_ALL_SHARDED = (
+    "parts of the model are spread over the ranks in different ways, and the model itself is not "
+    "what fully_shard() was called on. Call it on the whole model, after its parts."
+)
+
+
+def _check_nothing_inside(model: nn.Module) -> None:
     for name, module in model.named_modules():
+        if hasattr(module, "set_requires_gradient_sync"):
+            raise OptionError(f"{name}: {_NOT_ALL_SHARDED}")
+        if type(module).__name__ == "FullyShardedDataParallel":
+            raise OptionError(
+                "FullyShardedDataParallel can't end a window early, or go on without a rank's "
+                "data, and torch has deprecated it. Use fully_shard(model) in its place."
+            )
         if isinstance(module, DistributedDataParallel):
             raise OptionError(
                 f"{name} is a DistributedDataParallel inside of the model. Give the Stepper that "
                 "module itself, and put all that its optimizer trains into it."
-            )
-    for name, p in model.named_parameters():
-        if hasattr(p, "device_mesh"):  # a DTensor, which is slow to import
-            raise OptionError(
-                f"{name} is spread over several ranks (a DTensor), and the model itself is not "
-                "what fully_shard() was called on. Call it on the whole model, after its parts."
             )
 
 
@@ -126,7 +140,6 @@ def _why_not_with(model: DistributedDataParallel, optimizers: Sequence[Optimizer
 
 def _why_not_sharded(model: nn.Module, optimizers: Sequence[Optimizer]) -> Iterator[str]:
     names = {id(p): name for name, p in model.named_parameters()}
-    meshes: list[Any] = []
     for optimizer in optimizers:
         for group in optimizer.param_groups:
             for p in group["params"]:
@@ -140,13 +153,7 @@ def _why_not_sharded(model: nn.Module, optimizers: Sequence[Optimizer]) -> Itera
                         f"{names[id(p)]} is not sharded, and the rest is: ranks would move it each "
                         "their own way. Call fully_shard() on the whole model."
                     )
-                elif p.requires_grad:
-                    meshes.append(p.device_mesh)
-    if any(mesh != meshes[0] for mesh in meshes) or (meshes and meshes[0].ndim != 1):
-        yield (
-            "the parameters are spread over a mesh of more than one dimension, or over several "
-            "meshes. Stepper knows fully_shard() over one dimension so far."
-        )
+    yield from why_not(meshes_of(model.parameters()))
     state: Any = model
     groups = getattr(state._get_fsdp_state(), "_fsdp_param_groups", [])
     if any(getattr(group, "gradient_divide_factor", None) is not None for group in groups):

@@ -60,6 +60,11 @@ class Meetings(ABC):
     apart = False
     """Ranks may be at different micro-batches, and one may have a window where another has none."""
 
+    alike = False
+    """Every rank holds the same window, whole."""
+    copies = 1
+    """Ranks that have the same data as this one, itself included."""
+
     @abstractmethod
     def everywhere(self, micro_batch: int) -> bool:
         """Whether this micro-batch of the window (1, 2, …) is deposited by `walk_together`."""

@@ -17,6 +17,7 @@ from torch import Tensor
 from gradledger.engine.ranks.alarm import Alarm
 from gradledger.engine.ranks.forwards import Forwards
 from gradledger.engine.ranks.meetings import Meetings
+from gradledger.engine.ranks.meshes import data_ranks, group_of, meshes_of
 from gradledger.engine.ranks.table import Table, Word
 from gradledger.engine.sums import Sums
 from gradledger.engine.window import Window
@@ -26,10 +27,11 @@ class Sharded(Meetings):
     """The ranks need each other in every micro-batch: each of them has the same number of them."""
 
     def __init__(self, model: Any, window: Window, sums: Sums) -> None:
-        mesh = next(p for p in model.parameters() if p.requires_grad).device_mesh
-        self._group: dist.ProcessGroup = mesh.get_group()
+        mesh = meshes_of(model.parameters())[0]
+        self._group = group_of(mesh)
         self._device = mesh.device_type
         super().__init__(Table(self._group), window, sums)
+        self.copies = self.table.size // data_ranks(model)
         self.across = self._add_up
         self._model = model
         self._forwards = Forwards(model)
@@ -99,13 +101,16 @@ class Sharded(Meetings):
             # A window that ends early: what FSDP2 keeps is reduced now, behind no backward.
             self._model.set_requires_gradient_sync(True)
             self.table.say(self.word(0.0))
-            self._model._get_fsdp_state()._root_post_backward_final_callback()
+            state = self._model._get_fsdp_state()
+            state._lazy_init()  # after loading, there may have been no forward yet
+            state._root_post_backward_final_callback()
         self._said = False
         word = self.hear()
         totals = {p: p.grad for p in self._model.parameters() if p.grad is not None}
         for p, carried in self._sums.loose.items():  # put together earlier in this window
             totals[p] = totals[p] + carried if p in totals else carried
-        # FSDP2 has divided by the number of ranks.
+        # FSDP2 has divided by the number of ranks with data of their own. The items of the others
+        # were counted as often.
         self.take_over(totals, word, word.items / (self.unit * self.table.size or 1.0))
         return word
 

@@ -54,12 +54,9 @@ class Table:
     """
 
     def __init__(self, group: dist.ProcessGroup) -> None:
-        ranks = dist.get_process_group_ranks(group)
         self.rank = dist.get_rank(group)
-        self.size = len(ranks)
-        self._group = dist.new_group(
-            ranks, timeout_of(group), backend="gloo", use_local_synchronization=True
-        )
+        self.size = dist.get_world_size(group)
+        self._group = beside(group)
         self._said: tuple[Tensor, dist.Work] | None = None
         self._counted: tuple[Tensor, dist.Work] | None = None
 
@@ -82,6 +79,13 @@ class Table:
         numbers = torch.tensor([number], dtype=torch.float64)
         dist.all_reduce(numbers, op=dist.ReduceOp.MAX, group=self._group)
         return float(numbers)
+
+    def agree(self, numbers: Sequence[float]) -> bool:
+        """Whether all ranks have the same. Waits for all."""
+        there = torch.tensor([*numbers, *(-each for each in numbers)], dtype=torch.float64)
+        dist.all_reduce(there, op=dist.ReduceOp.MAX, group=self._group)
+        largest, smallest = there[: len(numbers)], -there[len(numbers) :]
+        return bool(torch.equal(largest, smallest))
 
     def count(self, *, present: bool) -> None:
         """Says whether this rank has another micro-batch, without waiting."""
@@ -107,6 +111,28 @@ class Table:
     def ask(self, answer: str) -> list[str]:
         """What every rank answers, in their order. All must ask: when all know the reason."""
         return self.gather(answer)
+
+
+def beside(group: dist.ProcessGroup) -> dist.ProcessGroup:
+    """Another group of the same ranks, on the CPU. Only they have to come here."""
+    # torch names it by its ranks and by how many groups there are on this one. Ranks that are in
+    # different numbers of groups would wait for each other under different names.
+    names: Any = dist.distributed_c10d._world.pg_names
+    counts: list[Any] = [None] * dist.get_world_size(group)
+    dist.all_gather_object(counts, len(names), group=group)
+    padding = [object() for _ in range(max(counts) - len(names))]
+    names.update((each, "") for each in padding)
+    try:
+        new: dist.ProcessGroup = dist.new_group(
+            dist.get_process_group_ranks(group),
+            timeout_of(group),
+            backend="gloo",
+            use_local_synchronization=True,
+        )
+        return new
+    finally:
+        for each in padding:
+            del names[each]
 
 
 def timeout_of(group: dist.ProcessGroup) -> timedelta | None:
