@@ -19,7 +19,7 @@ MOST_VISITS_IN_A_FILE = 100_000  # pages visited
 MOST_OUTCOMES_IN_A_FILE = 10_000  # different pages
 MOST_STATEMENTS_IN_A_FILE = 9_000  # statements lowered
 MOST_WORK_IN_A_FILE = 10_000  # steps of lowering
-MOST_ROOTS_IN_A_FILE = 200  # roots
+MOST_ROOTS_IN_A_FILE = 1_100  # roots
 
 # Looking for the path that shows a finding. Beyond these, the finding has no witness.
 MOST_WITNESS_STEPS = 3_000  # steps through one program, for all of its findings
