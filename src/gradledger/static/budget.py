@@ -81,3 +81,10 @@ LONGEST_CALL_CHAIN = 200  # calls that lead to a place; a cache with a longer on
 
 # Fixes.
 LONGEST_FIX_CHAIN = 3  # edits that one cure may take; with more, there is no fix
+
+# What is played.
+MOST_EVENTS_PLAYED = 240  # events that a reader is shown; a longer play ends there
+MOST_MOVES_PLAYED = 20_000  # steps through the program; a longer play ends there
+ROUNDS_PLAYED = 3  # of a loop that has no windows
+OUTER_ROUNDS_PLAYED = 2  # of a loop around another one: epochs
+LONGEST_PLAYED_TWICE = 8  # micro-batches of a window; a longer one is shown once

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gradledger.rules import CATALOGUE, programs
+from gradledger.static.budget import MOST_EVENTS_PLAYED
 from gradledger.static.playing.play import plays
-from gradledger.static.playing.walk import MOST_EVENTS
 
 LOOP = """\
 import torch
@@ -65,7 +65,7 @@ def test_every_example_of_a_rule_can_be_played(code: str) -> None:
         for play in plays(program.name, program.source):
             steps = play["steps"]
             assert isinstance(steps, list)
-            assert 0 < len(steps) <= MOST_EVENTS
+            assert 0 < len(steps) <= MOST_EVENTS_PLAYED
             json.dumps(play)
 
 

@@ -259,6 +259,9 @@ def attacks(name: str) -> bool:
 @cache
 def is_suspicious(name: str) -> bool:
     """Of a method that cannot be followed: may it well do something to gradients, by its name?"""
+    lower = name.lower()
+    if not any(word in lower for word in (*_SUSPICIOUS, *_AT_THE_BEGINNING)):
+        return False  # most names, without a look at their words
     words = [word.lower() for word in _WORDS.findall(name)]
     if words and words[0] in _AT_THE_BEGINNING:
         return True

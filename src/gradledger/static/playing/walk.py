@@ -11,20 +11,12 @@ from collections.abc import Callable, Iterator
 from gradledger.ledger import Page
 from gradledger.ledger.events import Backward, Event
 from gradledger.ledger.tuples import NamedTuple
+from gradledger.static import budget
 from gradledger.static.ir.blocks import events_in, pieces
 from gradledger.static.ir.condition_names import window_of
 from gradledger.static.ir.program import Loop, Program, Tick
 from gradledger.static.solve.paths import NO_FACTS
 from gradledger.static.solve.small_steps import Decision, Frame, Machine, Move, rounds_around
-
-MOST_EVENTS = 240
-MOST_MOVES = 20_000
-ROUNDS = 3
-"""Of a loop that has no windows."""
-OUTER_ROUNDS = 2
-"""Of a loop around another one: epochs."""
-LONGEST_TWICE = 8
-"""Windows that are no longer than this are shown twice."""
 
 Price = Callable[[Decision], int | None]
 
@@ -56,7 +48,11 @@ class Walk:
         at: Frame | None = self._machine.start
         facts, page = NO_FACTS, Page()
         told = moves_made = 0
-        while at is not None and told < MOST_EVENTS and moves_made < MOST_MOVES:
+        while (
+            at is not None
+            and told < budget.MOST_EVENTS_PLAYED
+            and moves_made < budget.MOST_MOVES_PLAYED
+        ):
             moves = list(self._machine.moves(at, page, facts))
             if not moves:
                 return
@@ -107,14 +103,14 @@ class Walk:
 
     def _rounds_of(self, loop: Loop) -> int:
         if any(isinstance(piece, Loop) and Backward in piece.kinds for piece in pieces(loop.body)):
-            return OUTER_ROUNDS
+            return budget.OUTER_ROUNDS_PLAYED
         sizes = [size_of(piece) for piece in pieces(loop.body) if isinstance(piece, Tick)]
         if not sizes:
-            return ROUNDS
+            return budget.ROUNDS_PLAYED
         size = max(sizes)
         if self._leaves_over:
             return size + 1
-        return 2 * size if size <= LONGEST_TWICE else size
+        return 2 * size if size <= budget.LONGEST_PLAYED_TWICE else size
 
     def _ticked(self, tick: Tick, moves: list[Move]) -> Move:
         usual = [m for m in moves if m.decision is None or m.decision.answer] or moves
