@@ -23,6 +23,8 @@ WASTED = {
 """Right, and yet work for nothing: infos."""
 
 UNSEEN = {
+    "accelerate_last_window_short.py": "Accelerate itself closes the window at the loader's end",
+    "lightning_last_window_short.py": "Lightning itself closes the window at the loader's end",
     "ignite_divides_twice.py": "ignite's own division is not known to the checker",
     "lightning_losses_kept_in_module.py": "Lightning itself makes the backward of what is kept",
     "lightning_never_clears.py": "Lightning itself makes the step that spends twice",
