@@ -54,6 +54,7 @@ IMPORT_BYTES = 8_192  # bytes at the beginning of a file that its imports are in
 FARTHEST_OWNER = 200  # letters before a method in which its owner is; farther: it has none
 
 # Reading files that people write: these only stop input that is not meant to be read.
+LONGEST_IMPORT = 5_000  # dots of one import; a text with more is not parsed
 LONGEST_SOURCE = 2_000_000  # letters; a longer text is not parsed
 MOST_FORMATTING = 2_000_000_000  # braces times letters of f-strings; more: not parsed before 3.12
 MOST_IGNORE_BYTES = 100_000  # of a .gitignore; the rest is not read

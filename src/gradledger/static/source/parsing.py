@@ -29,6 +29,8 @@ def tree(text: str, path: str = "<unknown>") -> ast.Module:
     if len(text) > budget.LONGEST_SOURCE:
         most = budget.LONGEST_SOURCE // 1_000_000
         raise NotPython(0, f"it has more than {most} million letters, which takes too long to read")
+    if text.count(".") > budget.LONGEST_IMPORT and _has_long_import(text):
+        raise NotPython(0, "an import of it is so long that Python takes too long to read it")
     if sys.version_info < (3, 12) and text.count("{") * len(text) > budget.MOST_FORMATTING:
         from gradledger.static.source.f_strings import take_too_long
 
@@ -48,6 +50,12 @@ def tree(text: str, path: str = "<unknown>") -> ast.Module:
         raise NotPython(0, "its code is nested more deeply than Python can read") from None
     except ValueError as error:  # lone surrogates, and whatever else is no text
         raise NotPython(0, f"it is not Python: {error}") from None
+
+
+def _has_long_import(text: str) -> bool:
+    """For each dot, Python copies all that is before it."""
+    lines = text.replace("\\\n", "").split("\n")
+    return any(line.count(".") > budget.LONGEST_IMPORT and "import" in line for line in lines)
 
 
 def _parsed(text: str, path: str) -> ast.Module:
