@@ -36,7 +36,8 @@ class Net(nn.Module):
         super().__init__()
         with torch.random.fork_rng():
             torch.manual_seed(0)
-            self.layers = Layers(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 3)).double()
+            # Twelve: as many for each of two, three and four ranks.
+            self.layers = Layers(nn.Linear(5, 12), nn.Tanh(), nn.Linear(12, 3)).double()
             self.norm = nn.LayerNorm(3).double()
 
     def forward(self, x: Tensor) -> Tensor:
