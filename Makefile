@@ -35,7 +35,7 @@ test: $(STAMP)  ## Run the quick tests (about seven minutes); PYTEST_ARGS="-k ce
 	$(PYTEST) -m "not slow" --hypothesis-profile=quick $(PYTEST_ARGS)
 
 # A property runs in both, with many examples here. (hypothesis marks it.)
-test-slow: $(STAMP)  ## Run all the others, and every property with many examples (about ten minutes)
+test-slow: $(STAMP)  ## Run all the others, and every property with many examples (about fifteen minutes)
 	@$(MAKE) -s browser schema editors trackers site
 	$(PYTEST) -m "slow or hypothesis" --hypothesis-profile=thorough $(PYTEST_ARGS)
 
