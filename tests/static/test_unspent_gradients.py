@@ -41,6 +41,9 @@ SPENT = {
     "an engine": "engine.update(layer)",
     "a step by its name": "do_step(layer)",
     "a library's optimizer": "opt = make(layer); opt.go()",
+    "a function that is not found": "advance(layer)",
+    "a library's function": "from somewhere import advance; advance([layer])",
+    "an object that is given the net": "helper = torch.nn.Identity(); helper.go(net=layer)",
 }
 
 
@@ -100,6 +103,23 @@ def test_a_tour_of_autograd_is_followed() -> None:
     checked = check(TOUR, path="tour.py")
     assert not checked.unknown
     assert checked.followed == 1
+
+
+NOT_FOUND = """\
+import torch
+from somewhere import advance
+
+net = torch.nn.Linear(2, 1)
+for x in data:
+    net.loss(x).backward()
+    {more}
+"""
+
+
+@pytest.mark.parametrize("more", ["advance(net)", "advance.go(x, net)", "y = advance(*net)"])
+def test_a_script_that_hands_its_net_to_what_is_not_found_is_unknown(more: str) -> None:
+    assert check(NOT_FOUND.format(more=more), path="loop.py").unknown
+    assert not check(NOT_FOUND.format(more="print(net)"), path="loop.py").unknown
 
 
 @pytest.mark.parametrize("more", ["trainer.go()\n", "optimizer = make(x)\noptimizer.go()\n"])

@@ -3,18 +3,20 @@
 A test of a layer's backward, a tour of autograd, an attribution map in a notebook. A function is
 different: who calls it may well step. So this is said only of scripts, tests and notebooks, which
 nobody else calls, and only where neither they nor what they call have a word of a step, of an
-optimizer or of a trainer. If they use gradients, they were followed, too, and update nothing.
+optimizer or of a trainer. If they use gradients, they were followed, too, and update nothing. Who
+hands a net to a function that is not found may have it stepped there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import sys
+from collections.abc import Collection, Iterable, Iterator
 
 from gradledger.ledger.values import replace
-from gradledger.static.domain.values import ClassDef, FunctionDef, Thing
+from gradledger.static.domain.values import ClassDef, External, FunctionDef, Thing
 from gradledger.static.lower.call_graph import called_in, reaches, spends
-from gradledger.static.lower.names import module_scope
-from gradledger.static.project.module import Function, Module
+from gradledger.static.lower.names import BUILTINS, defined, module_scope
+from gradledger.static.project.module import Function, Import, Module
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
 from gradledger.static.source.vocabulary import SPENDS
@@ -29,6 +31,9 @@ SPENDERS = Pattern(
     words=("ptim", "OPTIM", "opt", "step(", "rainer", ".fit(", "ngine", ".train_", "backward("),
 )
 """Words of code that may step, or leave it to somebody else."""
+
+_LEAVE_NETS_ALONE = sys.stdlib_module_names | {"torch", "numpy", "pytest", "matplotlib", "builtins"}
+"""Libraries whose functions step no net that they are given."""
 
 _TEST_FILE = Pattern(r"(?:^|[\\/])(?:test_[^\\/]*|[^\\/]*_test|tests?)\.py$")
 
@@ -48,6 +53,8 @@ class Unspent:
         inside = [each for each in module.tree.body if not isinstance(each, definition)]
         if any(module.says(SPENDERS, each) for each in inside):
             return False
+        if _hands_over(self._machine, module, inside):
+            return False
         if id(module.tree) not in self._followed and any(
             module.says(SPENDS, each) for each in inside
         ):
@@ -66,16 +73,66 @@ class Unspent:
         if owner is not None:
             function = replace(function, bound=Thing("self", cls=owner))
         if id(node) in self._followed:
-            return not reaches(self._machine, function, self._known, _has_spenders)
+            return not reaches(self._machine, function, self._known, self._has_spenders)
         return not self._may_spend(function)
 
     def _may_spend(self, function: FunctionDef) -> bool:
         if id(function.node) in self._followed:
             return False
         return spends(self._machine, function) or reaches(
-            self._machine, function, self._known, _has_spenders
+            self._machine, function, self._known, self._has_spenders
+        )
+
+    def _has_spenders(self, function: FunctionDef) -> bool:
+        return function.module.says(SPENDERS, function.node) or _hands_over(
+            self._machine, function.module, [function.node]
         )
 
 
-def _has_spenders(function: FunctionDef) -> bool:
-    return function.module.says(SPENDERS, function.node)
+def _hands_over(machine: Machine, module: Module, inside: Iterable[ast.AST]) -> bool:
+    """Whether what may be a net, or may have one, is given to something that is not found."""
+    calls = [n for each in inside for n in ast.walk(each) if isinstance(n, ast.Call)]
+    called = {_spelled(call.func) for call in calls}
+    owners = {_spelled(c.func.value) for c in calls if isinstance(c.func, ast.Attribute)}
+    for call in calls:
+        name = _spelled(call.func).partition(".")[0]
+        found = defined(machine, module, name)
+        if isinstance(found, External) and not _leaves_nets_alone(machine, module, name, found):
+            doubted = called | owners
+        elif found is None and name not in BUILTINS:
+            doubted = called  # an object that is made here: tensors go into it, too
+        else:
+            continue
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        if any(_spelled(part) in doubted - {""} for part in _parts(given)):
+            return True
+    return False
+
+
+def _leaves_nets_alone(machine: Machine, module: Module, name: str, found: External) -> bool:
+    if found.dotted.partition(".")[0] in _LEAVE_NETS_ALONE:
+        return True
+    wanted = module.definitions.get(name)
+    return isinstance(wanted, Import) and machine.project.does_nothing(
+        module, wanted.module, wanted.level
+    )
+
+
+def _parts(given: Iterable[ast.expr]) -> Iterator[ast.expr]:
+    for value in given:
+        match value:
+            case ast.Starred(value=inner):
+                yield inner
+            case ast.List(elts=items) | ast.Tuple(elts=items):
+                yield from _parts(items)
+            case _:
+                yield value
+
+
+def _spelled(node: ast.expr) -> str:
+    """`self.net` as it is written; empty for all else."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute) and (owner := _spelled(node.value)):
+        return f"{owner}.{node.attr}"
+    return ""

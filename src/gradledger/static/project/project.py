@@ -108,6 +108,14 @@ class Project:
         others = (path for path in paths if path != os.path.abspath(by.path))
         return next(filter(None, map(self._at, others)), None)
 
+    def does_nothing(self, by: Module, module: str, level: int = 0) -> bool:
+        """True if the file that an import means is there, has no gradients and imports nothing."""
+        for path in _candidates(by.folder, module, level, self._roots):
+            data = self._read(path)
+            if data is not None:
+                return b"import" not in data and _of_use(path, data, always=False) is None
+        return False
+
     def submodule(self, of: Module, name: str) -> Module | None:
         """The module `name` of a package."""
         if os.path.basename(of.path) != "__init__.py":
