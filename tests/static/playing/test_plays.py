@@ -40,6 +40,12 @@ def test_a_window_fills_up_is_spent_and_cleared_twice() -> None:
     assert not any(step["faults"] for step in steps)
 
 
+def test_a_loop_without_windows_goes_round_often_enough_to_be_understood() -> None:
+    text = LOOP.replace("    if (i + 1) % 4 == 0:\n", "").replace("        opt", "    opt")
+    steps = the_play(text.replace(" / 4", ""))["steps"]
+    assert [step["kind"] for step in steps] == 3 * ["backward", "step", "clear"]
+
+
 def test_a_missing_clear_is_marked_where_a_step_spends_again_and_not_before() -> None:
     text = LOOP.replace("        optimizer.zero_grad()\n", "")
     faults = [bool(step["faults"]) for step in the_play(text)["steps"]]
