@@ -37,7 +37,7 @@ def of_one_owner(found: Faults) -> Faults:
 
 
 @given(programs)
-@examples(400)
+@examples(400)  # takes seconds: each is solved whole, and once more for each owner
 def test_what_is_broken_is_broken_for_some_owner_alone(program: Program) -> None:
     whole = Sequence((*map(Do, OPENING), program))
     found: Faults = {}

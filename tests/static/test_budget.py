@@ -18,7 +18,6 @@ NO_BOUNDS = {
     ("lower/gradient_functions.py", "HUGE"),  # what people write
     ("solve/small_steps.py", "LATER"),  # rounds that are told apart
     ("solve/witness.py", "UNSURE"),  # a price
-    ("playing/play.py", "VERSION"),  # of a format
     *(("certainty/assumptions.py", price) for price in PRICES),
 }
 

@@ -37,9 +37,7 @@ UNSEEN = {
 """Faults inside of a framework's own cycle, for `gradledger run` to find."""
 
 
-FALSE_ALARMS = {
-    "graphs_of_the_last_losses_in_a_deque.py": "a deque's maxlen is not looked at (GL701)",
-}
+FALSE_ALARMS: dict[str, str] = {}
 """Correct programs that the checker still blames, and why."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gradledger.static.certainty.option_defaults import NOTE
-from tests.static.programs import check
+from tests.static.programs import ONE_NET, check
 
 ARGPARSE = """\
 from argparse import ArgumentParser
@@ -100,3 +100,32 @@ def test_one_of_two_windows_with_a_default_is_no_excuse() -> None:
     )
     text = ARGPARSE.format(default=1) + nested
     assert defaults_told(text)["GL203"] == []
+
+
+SIZES = {
+    "a name": ("n = 1", "n", 14),
+    "an attribute of a class": ("class Config:\n    n = 1", "Config.n", 15),
+    "an item of a dict": ('options = {"n": 1}', 'options["n"]', 14),
+    "an argument of a call": (
+        "from types import SimpleNamespace\nargs = SimpleNamespace(n=1)",
+        "args.n",
+        15,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_a_size_of_1_in_the_source_is_an_option_and_its_finding_names_it(name: str) -> None:
+    said, size, line = SIZES[name]
+    loop = (
+        "for i, (x, y) in enumerate(loader):\n    loss = criterion(model(x), y){}\n"
+        "    loss.backward()\n    if (i + 1) % {} == 0 or i + 1 == len(loader):\n"
+        "        optimizer.step()\n        optimizer.zero_grad()\n"
+    )
+    wrong = check(f"{ONE_NET}\n{said}\n{loop.format('', size)}")
+    (finding,) = [f for f in wrong.findings if f.certainty != "possible"]
+    assert finding.rule == "GL301"
+    assert finding.condition.startswith("only with ")
+    assert finding.condition.endswith(f" above 1; it is 1 on line {line}")
+    right = check(f"{ONE_NET}\n{said}\n{loop.format(f' / {size}', size)}")
+    assert all(f.certainty == "possible" for f in right.findings)

@@ -88,7 +88,7 @@ def anew(program: Program) -> Program:
 
 
 @given(programs)
-@examples(500)
+@examples(500)  # takes seconds: each is solved twice
 def test_what_is_found_is_the_same_with_and_without_names(program: Program) -> None:
     program = anew(seq(*map(Do, OPENING), program))
     found = []

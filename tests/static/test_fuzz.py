@@ -219,7 +219,7 @@ SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 
 @given(programs)
-@settings(examples(120), suppress_health_check=SLOW)
+@settings(examples(120), suppress_health_check=SLOW)  # takes seconds: they are whole programs
 def test_any_program_that_a_grammar_makes_is_checked_to_the_end(text: str) -> None:
     sound(text)
 

@@ -15,7 +15,7 @@ import pytest
 
 from gradledger.static.domain.scopes import TOO_MUCH
 
-PATIENCE = 120
+PATIENCE = 60
 TRAINS = """\
 import torch
 model = torch.nn.Linear(1, 1)

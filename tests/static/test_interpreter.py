@@ -81,7 +81,7 @@ def compare(program: Program, seeds: list[int], interpreter: Interpreter) -> Non
 
 
 @given(programs, st.lists(st.integers(0, 10**6), min_size=4, max_size=4))
-@examples(1000)
+@examples(1000)  # takes seconds: each is solved, and run four times
 def test_what_happens_is_possible_and_what_is_certain_happens(
     program: Program, seeds: list[int]
 ) -> None:

@@ -23,7 +23,7 @@ from gradledger.static.runner.processes import Died, spread
 
 def run(program: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-W", "error", "-c", START + textwrap.dedent(program)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
 
 
 def said(program: str) -> str:
@@ -171,10 +171,15 @@ def test_an_interrupt_ends_all_at_once() -> None:
         text=True,
         start_new_session=True,
     )
-    assert process.stdout is not None
-    process.stdout.readline()
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
-    _, errors = process.communicate(timeout=60)
+    with process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
+        try:
+            _, errors = process.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # they would sleep beside the next tests
+            raise
     assert errors.count("KeyboardInterrupt") == 1
 
 
@@ -188,7 +193,7 @@ def test_processes_do_not_outlive_a_parent_that_is_killed() -> None:
     """)
     # The pipe ends when the last process that holds it has ended: all of them.
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, timeout=60, check=False
+        [sys.executable, "-c", program], capture_output=True, timeout=30, check=False
     )
     assert done.returncode == -signal.SIGKILL
 

@@ -152,7 +152,7 @@ names = [f"{n}.py" for n in range(100)]
 
 def parallel(program: str) -> str:
     command = [sys.executable, "-W", "error", "-c", PARALLEL + textwrap.dedent(program)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     assert done.stderr == ""
     return done.stdout.strip()
 

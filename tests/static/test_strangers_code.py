@@ -15,33 +15,21 @@ from tests.static.twins import blamed_in_public_code as blamed
 from tests.static.twins import missed_in_public_code as missed
 from tests.static.twins import unrelated_notes as unrelated
 from tests.static.twins import weighed_in_public_code as weighed
-from tests.static.twins.blamed_in_public_code import PROBES, WASTED
+from tests.static.twins.blamed_in_public_code import WASTED
+from tests.static.twins.deliberate import PROBES
 
 TWINS = {**blamed.TWINS, **missed.TWINS, **weighed.TWINS, **unrelated.TWINS}
-
-_PARTS = "a clear of a part of the net counts as one that may clear all of it"
-_ONE = "a window of 1 is taken for no window, whoever may change it"
 
 BLAMED: dict[str, str] = {}
 """Why something is said of the right program."""
 
 MISSED = {
-    "a scaler in an attribute is there or not, asked both ways": (
-        "a loss that is scaled under one question and stepped under its opposite"
+    "arithmetic of data has no graph": (
+        "what is computed of each parameter in turn, as averages of weights are, has no graph here"
     ),
-    "arithmetic of data has no graph": "arithmetic of parameters is not taken for a graph",
-    "unknown nets, and a graph that nothing walks again": "an unknown net may keep its outputs",
-    "an update with nothing recorded": "an update is only asked for after a step",
-    "another's backward comes after the own one": "only backwards before the own one are foreign",
-    "optimizer and scheduler come as parameters": "a parameter is not known to be a scheduler",
-    "a target net in an agent is not detached": "the target is taken for a net owned elsewhere",
-    "a criterion in a list has weights": "modules in a list are not followed to the optimizer",
-    "a clear of the head alone": _PARTS,
-    "a clear of the head of a library's net alone": _PARTS,
-    "a clear in a loop over time": "an inner loop of known length is a probe or a search, perhaps",
-    "a window whose size is a class attribute of 1": _ONE,
-    "a window whose size is a literal of 1": _ONE,
-    "a mean times a ratio": "a factor may be the weight of the micro-batch",
+    "another's backward comes after the own one": (
+        "two losses that are trained together look the same: both backwards come before the steps"
+    ),
 }
 """Why the fault is not found, or something else is said beside it."""
 

@@ -23,6 +23,7 @@ def test_backward():
 ALONE = {
     "nothing else": "pass",
     "a look at the gradients": "assert all(p.grad.norm() > 0 for p in layer.parameters())",
+    "a net that is given to a function which is not found": "from checks import same; same(layer)",
     "two gradients compared": "assert (layer.a.grad - layer.b.grad).abs().max() < 1e-6",
 }
 
@@ -41,9 +42,9 @@ SPENT = {
     "an engine": "engine.update(layer)",
     "a step by its name": "do_step(layer)",
     "a library's optimizer": "opt = make(layer); opt.go()",
-    "a function that is not found": "advance(layer)",
-    "a library's function": "from somewhere import advance; advance([layer])",
-    "an object that is given the net": "helper = torch.nn.Identity(); helper.go(net=layer)",
+    "a function that is not found": "fit_once(layer)",
+    "a library's function": "from somewhere import train; train([layer])",
+    "an object that is given the net": "helper = torch.nn.Identity(); helper.learn(net=layer)",
 }
 
 
@@ -57,6 +58,14 @@ def test_a_function_that_others_may_call_stays_unknown() -> None:
     text = TEST.format(more="pass").replace("test_backward", "deposit")
     assert check(text, path="train.py").unknown
     assert not check(text, path="layer_test.py").unknown
+
+
+@pytest.mark.parametrize("name", ["backward", "_backward", "run_backward", "amp_backward"])
+def test_what_stands_for_a_backward_leaves_the_step_to_its_callers(name: str) -> None:
+    text = f"import torch\n\ndef {name}(loss, scale):\n    (loss * scale).backward()\n"
+    assert not check(text, path="train.py").unknown
+    assert check(text.replace(f"def {name}", "def deposit"), path="train.py").unknown
+    assert check(text + "    step_all(optimizer_step(loss))\n", path="train.py").unknown
 
 
 def test_a_method_of_a_test_case_is_a_test() -> None:

@@ -63,10 +63,11 @@ def test_what_a_witness_shows_breaks_the_rule_at_that_place(program: Program) ->
         reject()
     for finding in by_paths(Solution(program, interpreter)):
         fault = finding.rule, finding.at
-        trail = Search(program, judge, stops=stops, budget=MOST).cheapest(fault, cheap)
-        if trail is not None:
-            assert fault in replayed(trail)
-            assert events(trail) in Walks(program)
+        search = Search(program, judge, stops=stops, budget=MOST)
+        for trail in (search.cheapest(fault, cheap), search.counted(fault, cheap)):
+            if trail is not None:
+                assert fault in replayed(trail)
+                assert events(trail) in Walks(program)
 
 
 def events(trail: Trail) -> list[Event]:
@@ -182,3 +183,25 @@ def test_a_breach_that_is_not_there_is_known_not_to_be() -> None:
     search = Search(program, judge)
     assert search.cheapest(("GL101", OPENING[0].at), cheap) is None
     assert search.exhausted
+
+
+WINDOW = """\
+for i, (x, y) in enumerate(loader):
+    criterion(model(x), y).backward()
+    if (i + 1) % {size} == 0:
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("size", [3, 4, 8])
+def test_a_witness_has_as_many_micro_batches_as_the_source_says(size: int) -> None:
+    found = {f.rule: f for f in check(ONE_NET + WINDOW.format(size=size)).findings}
+    assert found["GL301"].detail == f"adds up {size} means, none divided"
+    assert found["GL101"].detail == f"spends {2 * size} deposits, {size} of them spent before"
+    rounds = [step.when for step in found["GL301"].witness if step.what == "deposited"]
+    assert rounds == [f"iteration {n + 1}" for n in range(size)]
+
+
+def test_of_larger_windows_a_witness_counts_two() -> None:
+    found = {f.rule: f for f in check(ONE_NET + WINDOW.format(size=100)).findings}
+    assert found["GL301"].detail == "adds up 2 means, none divided"

@@ -36,7 +36,10 @@ class Listener(Protocol):
 
     @property
     def measures(self) -> bool:
-        """Does it want to know how much is spent?"""
+        """Whether it needs to know how much is spent."""
+
+    def loss(self, value: object, items: float) -> None:
+        """The next `Backward` is of this loss, of so many items; None: a loss that isn't known."""
 
     def spends(self, optimizer: object, gradients: Mapping[object, object], factor: float) -> None:
         """An optimizer is about to spend these gradients, by parameter, each times the factor.

@@ -143,7 +143,7 @@ class Book:
 
 
 def _is_a_part(event: Event) -> bool:
-    """Whether it is a piece of a call that is told in pieces, and not the call itself."""
+    """Whether it is a part of a call that is reported in parts, and not the call itself."""
     return (isinstance(event, Backward) and event.continues) or (
         isinstance(event, Step) and event.within
     )

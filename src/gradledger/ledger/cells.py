@@ -27,7 +27,7 @@ class Counting(Value):
         return a + b if self.limit is None else min(a + b, self.limit)
 
     def at_least(self, count: int, n: float) -> bool | None:
-        """Is the real count at least n? None where the count saturated too early to tell."""
+        """Whether the real count is at least n. None if it saturated too early to tell."""
         if count >= n:
             return True
         if self.limit is not None and count >= self.limit:
@@ -97,7 +97,7 @@ class Holding(Value):
 
     @property
     def unspent(self) -> bool:
-        """Nobody has spent any part of that backward."""
+        """No part of that backward has been spent."""
         return not self.spent_by
 
     @property
@@ -138,7 +138,7 @@ class Accumulation(Value):
 
     @property
     def all_means(self) -> bool:
-        """Each is the gradient of a mean, divided by a known number and by nobody else."""
+        """Each is the gradient of a mean, divided by a known number and nothing else."""
         return all(
             w.reduction == "mean" and isinstance(w.divisor, int | float) and not w.framework_divides
             for w in (h.deposit.weight for h in self.holdings)

@@ -153,6 +153,8 @@ class Update(Event):
     """`scaler.update()`: from here on, the scale may be another."""
 
     scaler: str
+    checks: bool = False
+    """It is refused where nothing was unscaled or stepped since the last one."""
 
 
 class Clip(Event):

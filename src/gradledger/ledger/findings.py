@@ -78,7 +78,7 @@ class Displayed:
         return str(_report().html(self))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """The text that stands where there is no HTML: in a terminal, and in an exported file."""
+        """The text shown where there is no HTML: in a terminal, and in an exported file."""
         printer.text(_report().text(self))
 
 
@@ -111,7 +111,7 @@ class Finding(Displayed, Value):
         return len(self.cells) + self.recurring
 
     def again(self, breach: Breach) -> Finding:
-        """The same fault once more; the first evidence stands, and the last word."""
+        """The same fault once more: keeps its evidence, unless the breach has the last word."""
         if breach.last_word:
             places = {evidence.at for evidence in breach.evidence}
             before = tuple(e for e in self.evidence if e.at not in places)
@@ -159,7 +159,7 @@ def is_surer(finding: Finding, other: Finding) -> bool:
 
 
 def _needs_setting(assumption: str) -> bool:
-    """Is it about an option that is set otherwise than by default?"""
+    """Whether it is about an option that isn't set to its default."""
     return assumption.startswith((ONLY_WITH, "with ")) and "; it" in assumption
 
 

@@ -1,7 +1,7 @@
 """What an event does to a page, worked out once for each pair.
 
 A training loop goes round through the same few pages, and so do the paths of a program: most of
-what is asked here has been asked before.
+these questions come up again and again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Tally(NamedTuple):
     respent: int = 0
     """Entries spent again, each time counted."""
     lost: int = 0
-    """Entries that ended although nobody had spent or read any part of their backward."""
+    """Entries that ended although no part of their backward was spent or read."""
     wasted: int = 0
     """Entries that ended unspent, while their backward was of use elsewhere."""
 
@@ -56,7 +56,7 @@ def entries_of(event: Event, page: Page) -> Tally:
         case Clear():
             return _ended(event, page)
         case Gone():
-            # What a parameter holds when it dies was left there, and cleared by nobody.
+            # What a parameter holds when it dies was left there, and never cleared.
             return _ended(event, page)._replace(lost=0)
         case Edit(kind="assign"):
             return _ended(event, page)._replace(entries=len(event.cells))

@@ -46,6 +46,8 @@ class ScalerLog(Value):
     name: str
     unscaled: tuple[tuple[str, Place], ...] = ()
     stepped: tuple[tuple[str, Place], ...] = ()
+    updated_at: Place | None = None
+    """The latest update, where the next one is refused as long as both of these are empty."""
 
     def unscaling(self, optimizer: str, at: Place) -> ScalerLog:
         """The log after `unscale_`; the first place for an optimizer stays."""
@@ -90,7 +92,7 @@ class Page(Value):
     schedulers: tuple[SchedulerLog, ...] = ()
     kept: tuple[Kept, ...] = ()
     retained: frozenset[Place] = frozenset()
-    """Backward calls that kept their graph, and whose graph nobody has walked again."""
+    """Backward calls that kept their graph, and whose graph has not been walked again."""
     rewalked: frozenset[Place] = frozenset()
     """Backward calls of which some kept graph was walked again."""
 
@@ -145,7 +147,7 @@ class Page(Value):
                 groups.append((rest, cell))
             groups.append((part, change(cell)))
         if unseen:
-            # A leaf that no front end declared: nobody says it is a parameter, so no guess.
+            # A leaf that no front end declared: it isn't known to be a parameter, so no guess.
             groups.append((unseen, change(Cell(Traits(parameter=False)))))
         return replace(self, groups=_rejoined(groups))
 

@@ -93,7 +93,7 @@ def _(event: Backward, page: Page) -> Page:
     reached = frozenset(o for _, cell in page.among(event.cells) for o in cell.owners)
     owned = [cell for _, cell in page.among(event.cells) if cell.owners]
     together = all(reached <= cell.cleared_with for cell in owned)
-    # What nobody has filled yet is as empty as if all of it had been cleared in one go.
+    # A cell that was never filled is as empty as if all had been cleared in one go.
     untouched = all(cell.cleared_at is None and not cell.deposited for cell in owned)
     joint = len(reached) > 1 and (together or untouched)
     good = Deposit(event.at, event.weight, event.scaler, partial=event.partial)
@@ -182,7 +182,7 @@ def _(event: Edit, page: Page) -> Page:
 def _(event: Read, page: Page) -> Page:
     sites = {h.at for _, cell in page.among(event.cells) for h in cell.fresh}
     # Who reads a part of a backward has used it: an attack that reads the input's gradient makes
-    # deposits in the model's cells that nobody needs to spend.
+    # deposits in the model's cells that don't have to be spent.
     return _touch_fresh(page, lambda h: replace(h, read=True) if h.at in sites else h)
 
 
@@ -200,7 +200,9 @@ def _(event: Unscale, page: Page) -> Page:
 
 @_posts(Update)
 def _(event: Update, page: Page) -> Page:
-    page = page.with_scaler(replace(page.scaler(event.scaler), unscaled=(), stepped=()))
+    updated_at = event.at if event.checks else None
+    log = replace(page.scaler(event.scaler), unscaled=(), stepped=(), updated_at=updated_at)
+    page = page.with_scaler(log)
 
     def change(holding: Holding) -> Holding:
         if holding.scaled and holding.deposit.scaler == event.scaler:
@@ -301,6 +303,13 @@ def _note_step(event: Step, page: Page, spent: frozenset[str]) -> Page:
             page = page.with_scheduler(replace(log, ahead=False))
     if event.scaler is not None:
         page = page.with_scaler(page.scaler(event.scaler).stepping(event.optimizer, event.at))
+    elif page.scalers:
+        # Who steps on what is scaled has left the scaler out: that is the fault, and not what
+        # comes of it at the next update.
+        out = {h.deposit.scaler for _, cell in page.among(spent) for h in cell.fresh if h.scaled}
+        for scaler in page.scalers:
+            if scaler.updated_at is not None and scaler.name in out:
+                page = page.with_scaler(replace(scaler, updated_at=None))
     return replace(page, kept=tuple(replace(k, outlived_step=True) for k in page.kept))
 
 
@@ -387,7 +396,7 @@ def _(event: Batch, page: Page) -> Page:
 
 
 def _outliving(page: Page) -> Page:
-    """Other data comes, and graphs that nobody will walk are still there."""
+    """Other data comes, and graphs that will not be walked are still there."""
     if not any(k.unwalked for k in page.kept):
         return page
     return replace(page, kept=tuple(replace(k, outlived_batch=k.unwalked) for k in page.kept))

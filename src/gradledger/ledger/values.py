@@ -24,6 +24,10 @@ else:
         return lambda cls: cls
 
 
+_set = object.__setattr__
+"""Made and copied values are a tenth of what a check does: no name is looked up twice for them."""
+
+
 @dataclass_transform(frozen_default=True)
 class Value:
     """A class's annotations are its fields, after its parent's; what is assigned is a default."""
@@ -47,26 +51,26 @@ class Value:
         setattr(cls, "__match_args__", cls.fields)  # noqa: B010 - mypy keeps that name to itself
 
     def __init__(self, *args: Any, **named: Any) -> None:
-        fields, state = self.fields, self.__dict__
+        fields = self.fields
         if not named and len(args) == len(fields):
-            state.update(zip(fields, args, strict=True))
+            # Of the same length, as was just seen; to have it looked at again takes longer.
+            _set(self, "__dict__", dict(zip(fields, args)))  # noqa: B905
             return
-        state.update(self._defaults)
-        state.update(zip(fields, args, strict=False))
-        if named:
-            state.update(named)
+        given = dict(zip(fields, args, strict=False)) if args else {}
+        state = self._defaults | given | named
         if len(args) > len(fields) or (named and not named.keys().isdisjoint(fields[: len(args)])):
             raise TypeError(f"{type(self).__name__} takes {', '.join(fields)}, each once")
         if len(state) != len(fields):
             wrong = sorted(set(fields) ^ state.keys())
             raise TypeError(f"{type(self).__name__}: missing or unknown: {', '.join(wrong)}")
+        _set(self, "__dict__", state)
 
     def __hash__(self) -> int:
         try:
             return self._hash
         except AttributeError:
             known = hash(self._contents(self.__dict__))
-            object.__setattr__(self, "_hash", known)
+            _set(self, "_hash", known)
             return known
 
     def __eq__(self, other: object) -> bool:
@@ -93,10 +97,12 @@ def replace(value: V, /, **changes: Any) -> V:
         raise TypeError(
             f"{type(value).__name__} has no field {', '.join(state.keys() - value.fields)}"
         )
-    return _made(type(value), state)
+    new = object.__new__(type(value))
+    _set(new, "__dict__", state)
+    return new
 
 
 def _made(cls: type[V], state: dict[str, Any]) -> V:
     new = object.__new__(cls)
-    object.__setattr__(new, "__dict__", state)
+    _set(new, "__dict__", state)
     return new

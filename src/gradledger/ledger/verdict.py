@@ -13,7 +13,7 @@ from gradledger.ledger.unseen import Unseen
 
 
 class Verdict(NamedTuple):
-    """Do the books balance? Only where there is no finding, and nothing went unseen."""
+    """Whether the books balance: there are no findings, and nothing went unseen."""
 
     subject: str
     """What was audited, as a person would call it: `train.py`."""

@@ -24,6 +24,7 @@ MOST_ROOTS_IN_A_FILE = 1_100  # roots
 # Looking for the path that shows a finding. Beyond these, the finding has no witness.
 MOST_WITNESS_STEPS = 3_000  # steps through one program, for all of its findings
 MOST_WITNESS_STEPS_IN_A_FILE = 15_000  # steps for all findings of a file
+LARGEST_WINDOW_COUNTED = 8  # micro-batches that a witness counts; of larger windows, two
 MOST_STEPS_FOR_NEED = 1_500  # steps to learn which assumptions a program's paths need; more: all
 MOST_STEPS_FOR_ONE_NEED = 400  # steps to learn that of one assumption; more: it is said
 LONGEST_QUOTE = 60  # letters of a condition that is quoted; longer ones are cut

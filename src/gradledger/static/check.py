@@ -17,7 +17,6 @@ from gradledger.static.ir.blocks import events_in, holds
 from gradledger.static.ir.effects import Deposits
 from gradledger.static.ir.program import Loop, Program
 from gradledger.static.lower.deepspeed import engine_trains
-from gradledger.static.lower.inner_cycles import InnerCycles
 from gradledger.static.lower.lowering import Following
 from gradledger.static.lower.missing_backward import optimizers_without_backward
 from gradledger.static.lower.root import THE_SCRIPT, Root
@@ -40,6 +39,7 @@ from gradledger.static.source.vocabulary import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gradledger.static.certainty.witnesses import Witnesses
+    from gradledger.static.lower.inner_cycles import InnerCycles
 
 TOO_DEEP = "it is nested too deeply"
 TOO_LATE = "the rest of its file took all the time that there was"
@@ -67,58 +67,83 @@ def check_source(source: Source, project: Project, *, calls: bool = False) -> Ch
         return Checked(unknown=(Unknown(source.path, 1, "the file", TOO_DEEP),))
     if isinstance(module, Trouble):
         return Checked()
-    found: list[Finding] = []
-    unknown: list[Unknown] = []
-    followed = 0
-    functions: list[Root] = []
-    spending_nothing: set[int] = set()
+    told = _Told()
     training: tuple[str, ...] = ()
     work = _Work(project)
     try:
         following = Following(project, module)
         if calls and not goes_round(module, following.top):
             return Checked()
-        inner = InnerCycles(following)
         for number, root in enumerate(Roots(following).all()):
             if number == budget.MOST_ROOTS_IN_A_FILE:
                 raise TooMuchCode(TOO_MUCH)
-            findings, why = _check_root(root, work)
-            found += findings
-            if why is None and root.spends_nothing:
-                spending_nothing.add(id(root.node))
-            if why:
-                alone, inside = _check_inside(root, inner, work)
-                found += inside
-                followed += alone
-                if not (alone and inner.cover(root)):
-                    unknown.append(Unknown(root.at.path, root.at.line, root.what, why))
-            followed += why == ""
-            if root.what != THE_SCRIPT and why is not None:
-                functions.append(root)
-        found += _check_turns(functions, work)
+            _check_one_of_all(root, following, work, told)
+        told.found += _check_turns(told.functions, work)
         training = training_in(module, following.trained)
+        if not told.unknown:
+            _look_at_the_rest(following, project, told)
     except RecursionError:
-        unknown.append(Unknown(source.path, 1, "the file", TOO_DEEP))
+        told.unknown.append(Unknown(source.path, 1, "the file", TOO_DEEP))
     except TooMuchCode:  # between two roots
-        unknown.append(Unknown(source.path, 1, "the file", TOO_MUCH))
-    if not unknown and not followed and module.says_anywhere(BACKWARDS):
+        told.unknown.append(Unknown(source.path, 1, "the file", TOO_MUCH))
+    if len(told.found) > 1:
+        from gradledger.static.certainty.findings import once_each
+
+        told.found = list(once_each(told.found))
+    return Checked(tuple(told.found), tuple(told.unknown), told.followed, training)
+
+
+class _Told:
+    """What the roots of a file have come to so far."""
+
+    def __init__(self) -> None:
+        self.found: list[Finding] = []
+        self.unknown: list[Unknown] = []
+        self.followed = 0
+        self.functions: list[Root] = []
+        """The roots that somebody out of sight may call again and again."""
+        self.spending_nothing: set[int] = set()
+        """By identity, functions that were followed to their end without a step."""
+        self.inner: InnerCycles | None = None
+        """Loaded with the first root that is unknown."""
+
+
+def _check_one_of_all(root: Root, following: Following, work: _Work, told: _Told) -> None:
+    """Checks a root of a file; of one that is unknown, the whole cycles inside."""
+    findings, why = _check_root(root, work)
+    told.found += findings
+    if why is None and root.spends_nothing:
+        told.spending_nothing.add(id(root.node))
+    if why:
+        if told.inner is None:
+            from gradledger.static.lower.inner_cycles import InnerCycles
+
+            told.inner = InnerCycles(following)
+        alone, inside = _check_inside(root, told.inner, work)
+        told.found += inside
+        told.followed += alone
+        if not (alone and told.inner.cover(root)):
+            told.unknown.append(Unknown(root.at.path, root.at.line, root.what, why))
+    told.followed += why == ""
+    if root.what != THE_SCRIPT and why is not None:
+        told.functions.append(root)
+
+
+def _look_at_the_rest(following: Following, project: Project, told: _Told) -> None:
+    """Whether something trains that no root came by, where all of these were followed."""
+    module, text = following.module, following.module.source
+    if not told.followed and module.says_anywhere(BACKWARDS):
         from gradledger.static.lower.unfollowed_code import backwards
         from gradledger.static.lower.unspent_gradients import Unspent
 
-        unknown, followed = backwards(module, Unspent(following.top, spending_nothing))
-    elif not unknown and (not followed or any(word in source.text for word in HANDS_BOTH)):
-        from gradledger.static.lower.unfollowed_code import unfollowed
+        nothing = Unspent(following.top, told.spending_nothing)
+        told.unknown, told.followed = backwards(module, nothing)
+    elif not told.followed or any(word in text for word in HANDS_BOTH):
+        from gradledger.static.lower.unfollowed_code import steps_alone, unfollowed
 
-        unknown += unfollowed(module, project, following.trained)
-        if not (followed or unknown or found) and "zero_grad(" in source.text:
-            from gradledger.static.lower.unfollowed_code import steps_alone
-
-            unknown += steps_alone(module, module.tree.body)
-    if len(found) > 1:
-        from gradledger.static.certainty.findings import once_each
-
-        found = list(once_each(found))
-    return Checked(tuple(found), tuple(unknown), followed, training)
+        told.unknown += unfollowed(module, project, following.trained)
+        if not (told.followed or told.unknown or told.found) and "zero_grad(" in text:
+            told.unknown += steps_alone(module, module.tree.body)
 
 
 class Followed(Value):

@@ -223,30 +223,6 @@ TWINS = {
 }
 """The first of a pair is silent; in the second the fault is found."""
 
-PROBES = {
-    "a probe is cleared, and a comment says so": """
-        for i, (x, y) in enumerate(loader):
-            if i % 100 == 0:
-                criterion(model(x[:2]), y[:2]).backward()
-                # a fake step: its gradients are only a probe of memory, and dropped
-                optimizer.zero_grad()
-            criterion(model(x), y).backward()
-            optimizer.step()
-            optimizer.zero_grad()
-        """,
-    "a benchmark of step alone": """
-        import time
-
-        def benchmark_step(steps):
-            criterion(model(torch.randn(16, 8)), torch.zeros(16).long()).backward()
-            start = time.perf_counter()
-            for _ in range(steps):
-                optimizer.step()  # the same gradients each time: only the time of a step counts
-            return (time.perf_counter() - start) / steps
-        """,
-}
-"""Deliberate, by a comment or a name that says so."""
-
 WASTED = {
     "a loop that may have no round": (
         """

@@ -471,19 +471,6 @@ TWINS = {
                     optimizer.step()
                     optimizer.zero_grad()
         """,
-    "the file sets a window to one": """
-        class Options:
-            window = 1  # right only
-            window = 4  # wrong only
-
-        def fit(net, one, data, options):
-            for epoch in range(epochs):
-                for i, (x, y) in enumerate(data):
-                    (criterion(net(x), y) / options.window).backward()  # GL203
-                    if (i + 1) % options.window == 0:
-                        one.step()
-                        one.zero_grad()
-        """,
     "another counter knows what is left": """
         def fit(net, one, data, window):
             for epoch in range(epochs):

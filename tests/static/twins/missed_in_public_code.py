@@ -92,6 +92,79 @@ TWINS = {
                     spender.step()
                 scheduler.step()  # right only
         """,
+    "a schedule that moves ahead in the phase that trains": """
+        def train(net, spender, lr_scheduler):
+            for epoch in range(epochs):
+                for phase in ["train", "val"]:
+                    if phase == "train":
+                        lr_scheduler.step()  # wrong only, GL503
+                        net.train()
+                    for x, y in loader:
+                        spender.zero_grad()
+                        loss = criterion(net(x), y)
+                        if phase == "train":
+                            loss.backward()
+                            spender.step()
+                    if phase == "train":  # right only
+                        lr_scheduler.step()  # right only
+        """,
+    "a schedule that moves from the second epoch on": """
+        def train(net, spender, scheduler):
+            for epoch in range(epochs):
+                if epoch > 0:  # right only
+                    scheduler.step()  # right only
+                scheduler.step()  # wrong only, GL503
+                for x, y in loader:
+                    spender.zero_grad()
+                    criterion(net(x), y).backward()
+                    spender.step()
+        """,
+    "another function has stepped the file's optimizer": """
+        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+
+        def turn():
+            for x, y in loader:
+                optimizer.zero_grad()
+                criterion(model(x), y).backward()
+                optimizer.step()
+
+        def warm_up():
+            schedule.step()  # wrong only, GL503
+            turn()
+            schedule.step()  # right only
+
+        def train():
+            schedule.step()
+            turn()
+
+        for epoch in range(3):
+            warm_up()
+        evaluate(model)
+        for epoch in range(epochs):
+            train()
+        """,
+    "a queue with a bound lets go of the oldest": """
+        from collections import deque
+
+        recent = deque(maxlen=10)  # right only
+        recent = deque()  # wrong only
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+            recent.append(loss)  # GL701
+        """,
+    "an update that sets a scale needs no record": """
+        scaler = torch.amp.GradScaler()
+        for x, y in loader:
+            optimizer.zero_grad()
+            scaler.scale(criterion(model(x), y)).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            scaler.update(1024.0)  # right only
+            scaler.update()  # wrong only, GL403
+        """,
     "a closure without a clear": """
         for x, y in loader:
             def closure():

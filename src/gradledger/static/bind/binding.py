@@ -7,6 +7,7 @@ together: what may have been before, and which questions are worth a name.
 from __future__ import annotations
 
 from gradledger.ledger.events import Clear, Declare, Edit, Own, Step, Traits
+from gradledger.ledger.values import replace
 from gradledger.static.bind.events import Settling
 from gradledger.static.bind.ownership import Ownership
 from gradledger.static.domain.values import NO_PLACES, Optimizer, Places
@@ -16,6 +17,7 @@ from gradledger.static.ir.condition_names import window_of
 from gradledger.static.ir.dependence import (
     asked_anew,
     changing,
+    decide_each_step,
     deciding,
     independent,
     only_left_out,
@@ -54,6 +56,8 @@ class Binding:
         self._used = conditions_in(program)
         self._deciding = deciding(program)
         """Conditions on which an event depends, and not just whether a loop goes on."""
+        scaled = any(d.scaled_if for d in self._deposits)
+        self._for_steps = decide_each_step(program) if scaled else set()
 
     @property
     def options(self) -> set[str]:
@@ -128,6 +132,11 @@ class Binding:
 
     def _bound(self, program: Program) -> Program:
         match program:
+            case Do(Deposits(scaled_if=(condition, answer, scaler)) as event) if (
+                condition in self._for_steps
+            ):
+                plain, scaled = map(self._settling.settled, (event, replace(event, scaler=scaler)))
+                return Branch(*((scaled, plain) if answer else (plain, scaled)), condition)
             case Do(event):
                 return self._settling.settled(event)
             case Branch(then, orelse, condition):

@@ -64,7 +64,7 @@ class Assumptions:
             case Decision("condition", str(condition), answer):
                 return self._price_of_condition(condition, answer)
             case Decision("window", str(size), large):
-                stated = self._defaults.of(size)
+                stated = self._defaults.of_window(size)
                 if stated is None:
                     return USUAL * large
                 if stated.value == 1:
@@ -106,7 +106,7 @@ class Assumptions:
             case Decision("condition", str(condition), answer):
                 return self._of_condition(condition, answer, only)
             case Decision("window", str(size), True):
-                stated = self._defaults.of(size)
+                stated = self._defaults.of_window(size)
                 if stated is None:
                     return f"{_with(only)}`{plain(size)}` above 1"
                 told = f"; {default_told(stated)}" if stated.value == 1 else ""

@@ -14,13 +14,18 @@ from gradledger.static.certainty.gl201 import surely_dropped
 from gradledger.static.certainty.gl202 import surely_empty
 from gradledger.static.certainty.gl203 import is_left_over
 from gradledger.static.certainty.gl204 import is_always_wasted, nothing_is_frozen
+from gradledger.static.certainty.gl301 import (
+    is_not_divided_by_all,
+    may_be_cut_short,
+    may_be_too_many,
+)
 from gradledger.static.certainty.gl401 import is_still_scaled
 from gradledger.static.certainty.gl403 import is_not_updated
 from gradledger.static.certainty.gl404 import nobody_has_a_part
 from gradledger.static.certainty.gl405 import is_updated_behind_a_guard
 from gradledger.static.certainty.gl501 import comes_to_nothing
 from gradledger.static.certainty.gl502 import is_clipped_in_windows, is_in_a_window
-from gradledger.static.certainty.gl503 import is_early_at_first
+from gradledger.static.certainty.gl503 import is_early_at_first, is_first_of_all
 from gradledger.static.certainty.gl504 import is_out_of_step_inside, on_last_rounds
 from gradledger.static.certainty.gl603 import is_exchanged_between_steps
 from gradledger.static.certainty.gl606 import none_is_there
@@ -48,8 +53,10 @@ CONDITIONS: dict[str, Conditions] = {
     "GL204": Conditions(
         on_nothing, certain_anyway=is_always_wasted, grounds=nothing_is_frozen, in_turns=True
     ),
-    "GL301": Conditions(of_one_optimizer=True),
-    "GL302": Conditions(of_one_optimizer=True),
+    "GL301": Conditions(
+        certain_anyway=is_not_divided_by_all, grounds=may_be_too_many, of_one_optimizer=True
+    ),
+    "GL302": Conditions(grounds=may_be_cut_short, of_one_optimizer=True),
     "GL401": Conditions(grounds=is_still_scaled, of_one_optimizer=True),
     "GL402": Conditions(of_one_optimizer=True),
     "GL403": Conditions(on_earlier_steps, grounds=is_not_updated),
@@ -59,7 +66,13 @@ CONDITIONS: dict[str, Conditions] = {
     "GL502": Conditions(
         certain_anyway=is_clipped_in_windows, grounds=is_in_a_window, of_one_optimizer=True
     ),
-    "GL503": Conditions(on_nothing, is_early_at_first, of_one_optimizer=True, of_schedules=True),
+    "GL503": Conditions(
+        on_nothing,
+        is_early_at_first,
+        certain_anyway=is_first_of_all,
+        of_one_optimizer=True,
+        of_schedules=True,
+    ),
     "GL504": Conditions(on_last_rounds, is_out_of_step_inside, of_one_optimizer=True),
     "GL603": Conditions(certain_anyway=is_exchanged_between_steps),
     "GL606": Conditions(grounds=none_is_there),

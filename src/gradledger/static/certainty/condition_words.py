@@ -7,7 +7,8 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from gradledger.ledger.tuples import NamedTuple
-from gradledger.static.lower.option_defaults import Stated, stated_defaults
+from gradledger.static.ir.condition_names import size_of
+from gradledger.static.lower.option_defaults import Stated, stated_defaults, stated_sizes
 from gradledger.static.project.module import Module
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
@@ -78,6 +79,7 @@ class Defaults:
     def __init__(self, module: Module | None) -> None:
         self._module = module
         self._known: dict[str, Stated | None] = {}
+        self._sizes: dict[str, Stated | None] = {}
 
     def of(self, name: str) -> Stated | None:
         """The default of an option, where the file states one, and only one."""
@@ -85,6 +87,17 @@ class Defaults:
         if name not in self._known:
             self._known[name] = self._look(name)
         return self._known[name]
+
+    def of_window(self, size: str) -> Stated | None:
+        """What windows of this size have, where the file states one number, and only one."""
+        size = size_of(plain(size))
+        if self._module is None or not size.isidentifier():
+            return None
+        if size not in self._sizes:
+            stated = list(stated_sizes(size, self._module))
+            values = {repr(one.value) for one in stated}
+            self._sizes[size] = stated[0] if len(values) == 1 else None
+        return self._sizes[size]
 
     def _look(self, name: str) -> Stated | None:
         if self._module is None or not name.isidentifier():
@@ -111,6 +124,8 @@ class Defaults:
 
 def default_told(stated: Stated) -> str:
     """`it is off by default`, `its default is 1`."""
+    if stated.is_literal:
+        return f"it is {stated.value!r} on line {stated.at.line}"
     if isinstance(stated.value, bool):
         return f"it is {'on' if stated.value else 'off'} by default"
     return f"its default is {stated.value!r}"

@@ -11,6 +11,7 @@ from gradledger.static.certainty.sight import Sight, stepping, straight_runs
 from gradledger.static.ir import condition_names
 from gradledger.static.ir.blocks import events_in, holds, pieces
 from gradledger.static.ir.dependence import changing
+from gradledger.static.ir.keys import NO_KEYS
 from gradledger.static.ir.program import Branch, Do, Loop, Program, Sequence
 from gradledger.static.solve.solver import Solution
 
@@ -94,7 +95,7 @@ def _uncleared(finding: Finding, loop: Program, sight: Sight) -> bool:
     """Does nothing in the step's own loop clear, but for what other optimizers there hold?
 
     Where there are as many clears as optimizers, one of them is more likely misread by us,
-    unless all nets are made in sight, and none out of another.
+    unless all nets are made in sight, and none out of another; or what it clears is one layer.
     """
     events = _in_one_run(finding.at, loop, changing(loop))
     clears = [event.cells for event in events if isinstance(event, Clear)]
@@ -102,6 +103,11 @@ def _uncleared(finding: Finding, loop: Program, sight: Sight) -> bool:
         return True
     if not sight.all_known:
         return False
+    if len(sight.owned) == 1 and all(clears):
+        from gradledger.static.lower.net_parts import are_parts_alone
+
+        if are_parts_alone(sight.root, NO_KEYS.union(*clears), finding.cells):
+            return True
     if len(stepping(loop)) <= len(set(clears)):
         meant = finding.cells.union(*clears)
         if not sight.all_made or not meant <= sight.apart:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from itertools import dropwhile
 
-from gradledger.ledger.events import Backward, Schedule, Step
+from gradledger.ledger.events import Backward, Batch, Clear, Schedule, Step
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.places import Place
 from gradledger.static.certainty.sight import Sight, stepping
 from gradledger.static.ir.blocks import events_in, pieces
-from gradledger.static.ir.program import Loop, Program, Tick
+from gradledger.static.ir.program import Do, Loop, Program, Sequence, Tick
 from gradledger.static.lower.spelling import called_name, last_name
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
@@ -36,6 +36,8 @@ def surely_dropped(finding: Finding, sight: Sight) -> bool:
     Where nobody steps at all, nobody in the file may do so out of sight either.
     """
     around = sight.around(finding.at)
+    if drops_all_but_the_last(finding.at, sight.program):
+        return sight.tells_apart(finding.cells) and not _somebody_else_steps(sight, around)
     if sight.nobody_steps:
         return all(isinstance(a, Loop) for a in around) and not _may_be_used(sight)
     if not sight.tells_apart(finding.cells) or _somebody_else_steps(sight, around):
@@ -45,6 +47,41 @@ def surely_dropped(finding: Finding, sight: Sight) -> bool:
     if any(len(stepping(loop)) != 1 for loop in around):
         return False
     return sight.all_known or any(map(_has_windows, around))
+
+
+def drops_all_but_the_last(at: Place, program: Program) -> bool:
+    """Does one step follow a loop, each round of which clears what the round before deposited?
+
+    Code that searches, retries or measures does more in the loop, leaves it early, or clears once
+    more after it.
+    """
+    parts = program.parts if isinstance(program, Sequence) else ()
+    return any(
+        isinstance(part, Loop) and _only_clears_and_deposits(at, part) and _is_spent(parts[place:])
+        for place, part in enumerate(parts)
+    ) or any(drops_all_but_the_last(at, piece) for piece in program.inner)
+
+
+def _only_clears_and_deposits(at: Place, loop: Loop) -> bool:
+    """Are there at least two rounds, and does each clear here, deposit, and do nothing else?"""
+    body = loop.body.parts if isinstance(loop.body, Sequence) else ()
+    events = [part.event for part in body if isinstance(part, Do)]
+    happening = [event for event in events if not isinstance(event, Batch)]
+    if loop.at_least < 2 or len(events) < len(body) or len(happening) < 2:
+        return False
+    first, *rest = happening
+    clears = isinstance(first, Clear) and first.at == at
+    return clears and all(isinstance(event, Backward) for event in rest)
+
+
+def _is_spent(parts: tuple[Program, ...]) -> bool:
+    """Does a step follow the first of these, before anything else is cleared or deposited?"""
+    for part in parts[1:]:
+        if not isinstance(part, Do) or isinstance(part.event, Clear | Backward):
+            return False
+        if isinstance(part.event, Step):
+            return True
+    return False
 
 
 def _somebody_else_steps(sight: Sight, around: list[Program]) -> bool:

@@ -13,7 +13,7 @@ from gradledger.ledger.values import replace
 from gradledger.static.ir import condition_names
 from gradledger.static.ir.blocks import events_in, pieces
 from gradledger.static.ir.program import Loop, Program, Tick
-from gradledger.static.lower.option_defaults import defaults_of
+from gradledger.static.lower.option_defaults import stated_sizes
 from gradledger.static.project.module import Module
 
 OF_WINDOWS = frozenset({"GL203", "GL301", "GL302", "GL502", "GL504", "GL802"})
@@ -50,5 +50,5 @@ def _set_to_one(name: str, module: Module) -> Place | None:
     """Where the file makes this 1, for those who say nothing else."""
     if not name.isidentifier():  # a number, say: to look for it would be to walk the whole file
         return None
-    set_to = defaults_of(name, module)
-    return next((place for place, value in set_to if value == 1 and value is not True), None)
+    set_to = stated_sizes(name, module)
+    return next((s.at for s in set_to if s.value == 1 and s.value is not True), None)

@@ -13,49 +13,19 @@ from gradledger.ledger.events import (
     Event,
     Fault,
     Gone,
-    Keep,
     Own,
     Read,
-    Release,
-    Replace,
     RunEnd,
-    Schedule,
     Skipped,
     Step,
     Sync,
-    Unscale,
-    Update,
-    Walk,
 )
 from gradledger.ledger.findings import Finding, WitnessStep
 from gradledger.ledger.places import Place
+from gradledger.plays.words import WORDS
 from gradledger.static.ir.blocks import holds
 from gradledger.static.ir.program import Do, Loop, Program
 from gradledger.static.solve.witness import Happening, Rounds, Trail
-
-WORDS: dict[type[Event], str] = {
-    Backward: "deposited",
-    Step: "spent",
-    Skipped: "skipped",
-    Clear: "cleared",
-    Edit: "changed",
-    Clip: "clipped",
-    Read: "read",
-    Unscale: "unscaled",
-    Update: "updated",
-    Schedule: "scheduled",
-    Sync: "averaged",
-    Keep: "kept",
-    Release: "released",
-    Walk: "walked",
-    Own: "owned",
-    Replace: "replaced",
-    Gone: "deleted",
-    Fault: "broken off",
-    EpochEnd: "ended",
-    RunEnd: "ended",
-}
-"""What each event is called, in the words of the evidence."""
 
 MOVES = (Backward, Step, Clear, Edit, Skipped)
 """What happens to gradients: of the finding's own cells, all of that is told."""

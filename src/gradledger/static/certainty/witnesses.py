@@ -19,7 +19,7 @@ from gradledger.static.lower.root import Root
 from gradledger.static.project.module import Module
 from gradledger.static.solve.breaches import Fault
 from gradledger.static.solve.small_steps import Decision
-from gradledger.static.solve.witness import Search, Trail
+from gradledger.static.solve.witness import Search, Trail, exactly
 
 
 class Witnesses:
@@ -42,13 +42,16 @@ class Witnesses:
         search = Search(program, self._outcomes, stops=self._stops)
         found = list(findings)
         search.budget = most = min(budget.MOST_WITNESS_STEPS, self._left)
-        trails = [search.cheapest((f.rule, f.at), assumptions.price) for f in found]
+        trails = [_cheapest(search, (f.rule, f.at), assumptions) for f in found]
         self._left -= most - search.budget
         search.budget = most = min(budget.MOST_STEPS_FOR_NEED, self._left)
         for finding, trail in zip(found, trails, strict=True):
             if trail is None:
                 yield finding
                 continue
+            exact = exactly(trail, self._outcomes, (finding.rule, finding.at))
+            if exact is not None and search.counts:
+                finding = replace(finding, detail=exact.detail)
             steps = steps_of(trail, finding, given)
             told = tuple(_assumed(trail, (finding.rule, finding.at), program, search, assumptions))
             yield replace(finding, witness=steps, assumptions=told)
@@ -65,6 +68,11 @@ def assumptions_of(root: Root, given: frozenset[Place], program: Program) -> Ass
         given=given,
         code=_quoting(root.module),
     )
+
+
+def _cheapest(search: Search, fault: Fault, assumptions: Assumptions) -> Trail | None:
+    """The cheapest path to a fault; with windows as large as the source says, if there is one."""
+    return search.counted(fault, assumptions.price) or search.cheapest(fault, assumptions.price)
 
 
 def _changing(program: Program, *, in_loop: bool) -> set[str]:

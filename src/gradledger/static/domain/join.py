@@ -135,6 +135,7 @@ def _things(one: Thing, other: Thing) -> Thing:
         maybe=(one.reach | other.reach | one.maybe | other.maybe) - reach,
         weight=_weights(one.weight, other.weight),
         scaler=one.scaler if one.scaler == other.scaler else None,
+        scaled_if=one.scaled_if if one.scaled_if == other.scaled_if else None,
         kept=one.kept | other.kept,
         carried=one.carried & other.carried if not (one.plain or other.plain) else frozenset(),
         local=one.local and other.local,

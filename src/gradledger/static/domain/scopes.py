@@ -77,13 +77,12 @@ class Knowledge:
         self.spelled: dict[int, str] = {}
         """Conditions, as `ast.unparse` writes them."""
         self.dividing: dict[int, frozenset[str]] = {}
+        """By module, the names of sizes that its data is a multiple of."""
         self.answered: dict[int, Counter[str]] = {}
         """By module, how often each name gets a yes or no."""
         self.summing: dict[int, bool] = {}
         self.several: dict[int, bool] = {}
         self.wrapping: dict[int, bool] = {}
-        self.settings: dict[int, dict[str, set[object]]] = {}
-        """By module, the names of sizes that its data is a multiple of."""
         self.told_windows: dict[int, tuple[ast.expr, ...]] = {}
         """By module, how it spells the windows that it tells frameworks of."""
         self.branches: dict[int, ast.If] = {}

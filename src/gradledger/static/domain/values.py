@@ -28,6 +28,8 @@ class Thing(Value):
     weight: Weight = UNKNOWN_WEIGHT
     scaler: str | None = None
     """The GradScaler that multiplied it."""
+    scaled_if: tuple[str, bool, str] | None = None
+    """The condition, its answer, and the GradScaler that has multiplied it where that is so."""
     kept: Places = frozenset()
     """Where graphs were put into it over iterations: sums, lists."""
     carried: Places = frozenset()
@@ -272,10 +274,10 @@ def kept_in(value: Known) -> Places:
 def is_plain(value: Known) -> bool:
     """Surely without a graph."""
     match value:
+        case Thing():  # most are
+            return value.plain
         case Constant() | Count() | Flag():
             return True
-        case Thing():
-            return value.plain
         case Items():
             return all(map(is_plain, value.values))
         case _:

@@ -30,8 +30,9 @@ def is_own(window: str) -> bool:
 
 
 def size_of(window: str) -> str:
-    """What the code calls the size of its windows, without what it is an attribute of."""
-    return window.replace(":", ".").rpartition(".")[2].rpartition(" ")[2]
+    """What the code calls the size of its windows, without what it is an attribute or item of."""
+    size = window.replace(":", ".").rpartition(".")[2].rpartition(" ")[2]
+    return size[:-2].rpartition(size[-2])[2] if size.endswith(("']", '"]')) else size
 
 
 def starts(window: str) -> str:

@@ -81,6 +81,24 @@ def only_left_out(program: Program) -> set[str]:
     }
 
 
+def decide_each_step(program: Program) -> set[str]:
+    """Conditions that every step depends on, by one answer or the other."""
+    asked: list[frozenset[str]] = []
+
+    def note(piece: Program, around: frozenset[str]) -> None:
+        if isinstance(piece, Do):
+            if isinstance(piece.event, Spends | HandsOver):
+                asked.append(around)
+            return
+        if isinstance(piece, Branch) and piece.condition:
+            around |= {piece.condition}
+        for inner in piece.inner if holds(piece, Spends, HandsOver) else ():
+            note(inner, around)
+
+    note(program, frozenset())
+    return set(frozenset.intersection(*asked)) if asked else set()
+
+
 def deciding(program: Program) -> set[str]:
     """Conditions on which an event depends, and not just whether a loop goes on."""
     branches = [p for p in pieces(program) if isinstance(p, Branch) and p.condition]

@@ -32,6 +32,8 @@ class Deposits(Effect):
     half_frozen: Keys = NO_KEYS
     weight: Weight = UNKNOWN_WEIGHT
     scaler: str | None = None
+    scaled_if: tuple[str, bool, str] | None = None
+    """The condition, its answer, and the scaler of the loss where that is so."""
     local: bool | None = None
     """True: under `no_sync`. False: averaged over ranks. None: there are no ranks, or unknown."""
     retains: bool = False

@@ -131,9 +131,9 @@ def computed(machine: Machine, *values: Known, sure: bool = True) -> Thing:
     """What is computed from these: its graph leads where theirs do."""
     if not machine.context.grad_enabled:
         return PLAIN
-    things = [v for v in values if isinstance(v, Thing) and not v.plain]
     if all(map(is_plain, values)):
         return PLAIN
+    things = [v for v in values if isinstance(v, Thing) and not v.plain]
     reach = NO_KEYS.union(*map(_graph_of, values))
     maybe = NO_KEYS.union(*(t.maybe for t in things))
     if not sure:
@@ -145,6 +145,7 @@ def computed(machine: Machine, *values: Known, sure: bool = True) -> Thing:
         reach=reach,
         maybe=maybe,
         scaler=next((t.scaler for t in things if t.scaler), None),
+        scaled_if=next((t.scaled_if for t in things if t.scaled_if), None),
         kept=frozenset().union(*map(kept_in, values)),
         carried=frozenset().union(*map(carried_by, values)) if sure else frozenset(),
         local=any(t.local for t in things),

@@ -62,8 +62,11 @@ def run_assign(machine: Machine, node: ast.Assign) -> None:
         case _:
             unpacked = None, 0
     handed_on = _hands_on(machine, node)
-    with machine.within(unpacked=unpacked):
+    if unpacked == machine.context.unpacked:  # mostly, nothing is unpacked, here and around
         value = machine.eval(node.value)
+    else:
+        with machine.within(unpacked=unpacked):
+            value = machine.eval(node.value)
     if handed_on is not None:
         value = _with_graph(machine, value, handed_on)
     if len(node.targets) == 1 and machine.context.loops:

@@ -29,6 +29,7 @@ from gradledger.static.lower.noting import note_lent_clear
 from gradledger.static.lower.scope_names import file_uses, load
 from gradledger.static.lower.spelling import last_name
 from gradledger.static.lower.value_names import is_evaluating
+from gradledger.static.lower.windows_of_one import attribute_as_option
 from gradledger.static.models.facts import GRADIENT, PLAIN_ATTRIBUTES
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
@@ -46,7 +47,8 @@ LABELLED = "a model called with labels"
 
 def eval_attribute(machine: Machine, node: ast.Attribute) -> Known:
     """The value of an attribute."""
-    return member(machine, machine.eval(node.value), node.attr, node)
+    base = machine.eval(node.value)
+    return attribute_as_option(machine, node, base, member(machine, base, node.attr, node))
 
 
 def member(machine: Machine, base: Known, name: str, node: ast.AST) -> Known:
@@ -170,14 +172,10 @@ def _class_member(machine: Machine, cls: ClassDef, name: str) -> Known:
     for owner in lineage(machine, cls):
         for statement in owner.node.body:
             match statement:
-                case ast.Assign([ast.Name(id=known)], value) if known == name:
-                    given = _default(value)
-                case ast.AnnAssign(ast.Name(id=known), _, ast.expr() as value) if known == name:
-                    given = _default(value)
-                case _:
-                    continue
-            if isinstance(given, ast.Constant):
-                return Constant.of(given.value)
+                case ast.Assign([ast.Name(id=known)], value) | ast.AnnAssign(
+                    ast.Name(id=known), _, ast.expr() as value
+                ) if known == name and isinstance(given := _default(value), ast.Constant):
+                    return Constant.of(given.value)
     found = method_of(machine, cls, name)
     if found is None and name == "apply" and _is_differentiable(machine, cls):
         return Thing(built=APPLIED)

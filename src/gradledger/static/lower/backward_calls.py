@@ -27,6 +27,13 @@ KEEPS = Pattern(r"self\.\w+(?:\[[^][]*\])?\s*=|self\.\w+\.append")
 """Words of methods that leave something behind in their object."""
 
 
+OF_ANY_NET = (
+    "parameters|named_parameters|train|eval|to|cuda|zero_grad|state_dict|load_state_dict"
+    "|requires_grad_"
+)
+"""What is done with every net, whatever it keeps in itself."""
+
+
 def deposit(
     machine: Machine, loss: Known, node: ast.AST, arguments: Arguments | None = None, **more: object
 ) -> None:
@@ -50,12 +57,13 @@ def deposit(
         half_frozen=machine.flow.half_frozen,
         weight=loss.weight,
         scaler=loss.scaler,
+        scaled_if=loss.scaled_if,
         local=_locality(machine, loss, reach),
         retains=retain == Constant.of(True)
         and create is None
         and not _walks_by_hand(machine)
         and loss.depth == len(machine.context.loops)
-        and all(map(partial(forgets_its_graph, machine), reach)),
+        and all(map(partial(_keeps_nothing, machine), reach)),
         walks=loss.kept | loss.carried,
         passes=loss.passes,
         maybe=loss.maybe if inputs is None else NO_KEYS,
@@ -119,6 +127,19 @@ def _walks_by_hand(machine: Machine) -> bool:
     """Does the function ask for gradients itself, besides?"""
     module = machine.context.scope.module
     return "autograd.grad(" in module.text(machine.context.scope.node or module.tree)
+
+
+def _keeps_nothing(machine: Machine, key: str) -> bool:
+    """Is it a model that leaves no graph behind, or one that the file only calls and trains?
+
+    Of one that nobody can look into, a state would have to be let go of, by some method.
+    """
+    thing = machine.flow.store.get(key)
+    name = key.rpartition(":")[2]
+    if isinstance(thing, Thing) and thing.cls is None and thing.built and name.isidentifier():
+        module = machine.context.scope.module
+        return not module.says_in_text(rf"\b{name}\s*\.\s*(?!(?:{OF_ANY_NET})\b)")
+    return forgets_its_graph(machine, key)
 
 
 def forgets_its_graph(machine: Machine, key: str) -> bool:

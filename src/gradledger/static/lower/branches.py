@@ -29,6 +29,7 @@ from gradledger.static.lower.conditions import condition
 from gradledger.static.lower.expressions import source_of
 from gradledger.static.lower.noting import note, note_effects
 from gradledger.static.lower.quiet_values import eval_quietly
+from gradledger.static.lower.scaled_where import both_ways
 from gradledger.static.lower.spelling import called_name
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
@@ -111,7 +112,7 @@ def _write_branch(machine: Machine, node: ast.If, asked: Condition) -> None:
 
         return write
 
-    then, orelse, frozen = machine.both(body(node.body), body(node.orelse))
+    then, orelse, frozen = both_ways(machine, node, asked, body(node.body), body(node.orelse))
     note_frozen(machine, asked, frozen)
     if guard and holds(then, Spends) != holds(orelse, Spends):
         # No step behind a guard: what is dropped later on is dropped for a reason.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from gradledger.static.domain.values import PLAIN, Constant, Known
 from gradledger.static.lower.accelerate import (
     accelerator_backward,
@@ -98,9 +100,12 @@ STATEMENTS: dict[type[ast.stmt], Callable[[Any, Any], None]] = {
 }
 """What is in none of these does nothing: a class at the top level is known to its module."""
 
+# A file says the same few again and again; 1, 1.0 and True are three.
+_constant = lru_cache(maxsize=1024, typed=True)(Constant.of)
+
 EXPRESSIONS: dict[type[ast.expr], Callable[[Any, Any], Known]] = {
     ast.Name: eval_name,
-    ast.Constant: lambda machine, node: Constant.of(node.value),
+    ast.Constant: lambda machine, node: _constant(node.value),
     ast.Attribute: eval_attribute,
     ast.Subscript: eval_subscript,
     ast.Call: eval_call,

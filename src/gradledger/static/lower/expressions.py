@@ -33,6 +33,7 @@ from gradledger.static.lower.names import full_name
 from gradledger.static.lower.noting import note
 from gradledger.static.lower.scope_names import file_uses, load
 from gradledger.static.lower.spelling import decided_by, last_name
+from gradledger.static.lower.windows_of_one import ONE, as_option
 from gradledger.static.models import graphless
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.vocabulary import CUTS_IN_PLACE, OF_NETS
@@ -55,6 +56,14 @@ def source_of(machine: Machine, node: ast.expr) -> str:
 
 def eval_subscript(machine: Machine, node: ast.Subscript) -> Known:
     """The value of an item."""
+    value = _subscript(machine, node)
+    match node.slice:
+        case ast.Constant(value=str(name)) if value == ONE:
+            return as_option(machine, name, value, ast.unparse(node))
+    return value
+
+
+def _subscript(machine: Machine, node: ast.Subscript) -> Known:
     base, index = machine.eval(node.value), machine.eval(node.slice)
     match base, index:
         case Items(), Constant(value):

@@ -28,12 +28,16 @@ from gradledger.static.lower.spelling import last_name
 from gradledger.static.lower.unknown_calls import arguments_of
 from gradledger.static.lower.value_names import register
 from gradledger.static.source import syntax as ast
-from gradledger.static.source.patterns import Pattern
+from gradledger.static.source.patterns import Pattern, literal
 from gradledger.static.source.vocabulary import CUTS, NO_GRADIENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gradledger.static.lower.machine import Machine
+
+
+_BOUNDED = r"\b{}\s*(?::[^=\n]+)?=\s*(?:\w+\.)?deque\([^\n]*\bmaxlen\s*=\s*(?!None)"
+"""A queue with a bound."""
 
 
 def items_method(machine: Machine, items: Items, name: str, node: ast.Call) -> Known:
@@ -116,6 +120,8 @@ def _keep_loss_in(machine: Machine, value: Known, node: ast.AST, target: ast.exp
     holder = last_name(target)
     if holder and f"{holder}.pop" in machine.context.scope.module.source:
         return NO_PLACES  # what is put into it is taken out again
+    if holder and machine.context.scope.module.says_in_text(_BOUNDED.format(literal(holder))):
+        return NO_PLACES  # the oldest goes with each that comes
     return frozenset({keep_loss(machine, value, node)})
 
 

@@ -160,7 +160,7 @@ def _computed_outside(
         if name in facts.CONTAINERS and not _holds_parameters(arguments.values()):
             dotted = "torch.nn.Module"  # augmentations, activations, or nobody knows what
         return Thing(built=dotted, weight=of_reduction(arguments.named, weight))
-    made = computed(machine, *arguments.values(), sure=torch)
+    made = computed(machine, *arguments.values(), sure=torch or dotted == "builtins.sum")
     if name in ("mean",) and torch:
         return replace(made, weight=MEAN, among=are_among(*arguments.values()))
     if torch and made.plain:

@@ -15,6 +15,7 @@ from gradledger.static.domain.values import (
     Thing,
 )
 from gradledger.static.lower.scope_names import load
+from gradledger.static.lower.windows_of_one import ONE, as_option
 from gradledger.static.project.module import Import, Module
 from gradledger.static.project.name_uses import backwarded
 from gradledger.static.project.packages import OUTSIDE
@@ -40,7 +41,8 @@ BUILTINS = frozenset(dir(builtins))
 
 def eval_name(machine: Machine, node: ast.Name) -> Known:
     """The value of a name."""
-    return lookup(machine, node.id)
+    value = lookup(machine, node.id)
+    return as_option(machine, node.id, value, where(machine, node.id)) if value == ONE else value
 
 
 def lookup(machine: Machine, name: str) -> Known:

@@ -174,7 +174,8 @@ def scaler_method(machine: Machine, scaler: Scaler, name: str, node: ast.Call) -
     elif name == "step" and optimizer:
         spend(machine, node, optimizer.name, scaler=scaler.name if scaler.enabled else None)
     elif name == "update" and scaler.enabled:
-        machine.emit(Update(machine.at(node), scaler.name))
+        checks = not (node.args or node.keywords)  # a new scale needs no record
+        machine.emit(Update(machine.at(node), scaler.name, checks))
     return PLAIN
 
 

@@ -20,6 +20,8 @@ class Stated(NamedTuple):
     value: object
     spelled: str
     """What a person sets it by: `--fp16`, or the name in the code."""
+    is_literal: bool = False
+    """It is set to that in the code, for all who do not edit it."""
 
 
 def defaults_of(name: str, module: Module) -> Iterator[tuple[Place, object]]:
@@ -41,6 +43,29 @@ def stated_defaults(name: str, module: Module) -> Iterator[Stated]:
                 for argument, default in _defaults(node):
                     if argument.arg == name and isinstance(default, ast.Constant):
                         yield Stated(Place(module.path, argument.lineno), default.value, name)
+
+
+def stated_sizes(name: str, module: Module) -> Iterator[Stated]:
+    """What the file says of the size of windows: defaults, and what it sets the name to."""
+    yield from stated_defaults(name, module)
+    for node in ast.walk(module.tree):
+        match node:
+            case ast.Assign([ast.Name(id=target) | ast.Attribute(attr=target)], value):
+                given = [(target, value)]
+            case ast.keyword(arg=str(target), value=value):
+                given = [(target, value)]
+            case ast.Dict(keys, values):
+                named = zip(keys, values, strict=True)
+                given = [(str(k.value), v) for k, v in named if isinstance(k, ast.Constant)]
+            case _:
+                continue
+        for target, value in given:
+            if target == name and isinstance(value, ast.Constant):
+                yield _literal(value, name, module)
+
+
+def _literal(value: ast.Constant, name: str, module: Module) -> Stated:
+    return Stated(Place(module.path, value.lineno), value.value, name, is_literal=True)
 
 
 def _values(keywords: list[ast.keyword]) -> Iterator[object]:

@@ -25,6 +25,10 @@ ROLE_METHODS = frozenset(
 )
 
 
+OF_RATES = frozenset({"scheduler", "lr_scheduler", "sched", "lr_sched", "scheduler_lr"})
+"""What people call the schedule of a rate, where the function has one optimizer."""
+
+
 def with_role(machine: Machine, base: Known, method: str, node: ast.Call) -> Known:
     """A thing from outside, taken for what its name and its use in the file say it is."""
     if base == NONE and method in ("step", "zero_grad"):
@@ -53,10 +57,39 @@ def with_role(machine: Machine, base: Known, method: str, node: ast.Call) -> Kno
             made = Scaler("", enabled=not _is_accelerates(machine, base.key), is_option=True)
         case "scheduler" if method == "step" and moves_a_rate(node):
             # By its name alone: there are schedules of weights, of noise, of teachers.
-            made = Scheduler("", tuple(machine.log.optimizers), counts_updates=False, perhaps=True)
+            known = _given_beside(machine, node) or tuple(machine.log.optimizers)
+            perhaps = len(known) != 1 or not _is_of_rates(machine, base, target)
+            made = Scheduler("", known, counts_updates=False, perhaps=perhaps)
         case _:
             return base
     return bind_role(machine, base.key, made, target)
+
+
+def _is_of_rates(machine: Machine, scheduler: Thing, spelled: ast.expr) -> bool:
+    """Is it the schedule of a rate that a function is given, and has the file none of its own?"""
+    name, scope = _terminal(spelled), machine.context.scope
+    if name.lower() not in OF_RATES or scheduler.built or scheduler.key != f"{scope.id}{name}":
+        return False
+    classes = (d for d in scope.module.definitions.values() if isinstance(d, ast.ClassDef))
+    return not any("step" in scope.module.methods(each) for each in classes)
+
+
+def _given_beside(machine: Machine, node: ast.Call) -> tuple[str, ...]:
+    """The one optimizer that the function is given."""
+    function = machine.context.scope.node
+    if not isinstance(function, ast.FunctionDef):
+        return ()
+    names = [a.arg for a in function.args.args if file_uses(machine).role(a.arg) == "optimizer"]
+    if len(names) != 1:
+        return ()
+    name = ast.copy_location(ast.Name(names[0], ast.Load()), node)
+    value = machine.eval(name)
+    if isinstance(value, Optimizer):
+        return (value.name,)
+    if not isinstance(value, Thing) or not value.key or value.plain or value.cls is not None:
+        return ()
+    made = bind_role(machine, value.key, Optimizer("", None, machine.at(node), outside=True), name)
+    return (made.name,) if isinstance(made, Optimizer) else ()
 
 
 def given_later(machine: Machine, spelled: ast.expr) -> Optimizer | None:

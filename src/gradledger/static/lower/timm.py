@@ -85,7 +85,7 @@ def _update(
             clip(machine, Arguments((arguments.get(4, "parameters") or UNKNOWN,)), node)
         spend(machine, node, optimizer.name, scaler=scaler.name if scaler.enabled else None)
         if scaler.enabled:
-            machine.emit(Update(machine.at(node), scaler.name))
+            machine.emit(Update(machine.at(node), scaler.name, checks=True))
 
     option = next((k.value for k in node.keywords if k.arg in UPDATES), None)
     asked = True if option is None else machine.condition(option)

@@ -77,11 +77,10 @@ def watch_unknown_call(
         for optimizer in handed:
             hand_over(machine, optimizer.name, node, f"{short}()")
     elif owner is not None and owner.key and facts.is_suspicious(short):
+        held = optimizers_of(machine, owner.key) if machine.log.optimizers else NO_KEYS
         for optimizer in machine.log.optimizers.values():
             parts = [key for key in optimizer.keys or () if within(key, owner.key)]
-            if (parts and short in facts.LEARNING) or holds_optimizer(
-                machine, owner.key, optimizer
-            ):
+            if (parts and short in facts.LEARNING) or optimizer.name in held:
                 hand_over(machine, optimizer.name, node, f"{short}()")
     elif (
         facts.is_suspicious(short)
@@ -98,13 +97,13 @@ def watch_unknown_call(
             machine.emit(Excuses(machine.at(node), value.keys))
 
 
-def holds_optimizer(machine: Machine, key: str, optimizer: Optimizer) -> bool:
-    """Does the object that the key names have this optimizer as an attribute?"""
+def optimizers_of(machine: Machine, key: str) -> frozenset[str]:
+    """The names of the optimizers that the object that the key names has as attributes."""
     start = f"{key}."
-    return any(
-        value.name == optimizer.name and name.startswith(start)
+    return frozenset(
+        value.name
         for name, value in machine.flow.store.items()
-        if isinstance(value, Optimizer)
+        if type(value) is Optimizer and name.startswith(start)  # nearly no value is one
     )
 
 

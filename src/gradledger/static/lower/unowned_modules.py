@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradledger.static.domain.values import ClassDef, Thing
+from gradledger.static.domain.values import ClassDef, Items, Thing
 from gradledger.static.lower.attributes import bases_outside, lineage
 from gradledger.static.lower.spelling import called_name
 from gradledger.static.lower.untrained_attributes import (
@@ -72,10 +72,11 @@ def _computes_with_a_parameter(cls: ClassDef) -> bool:
 
 
 def _names(machine: Machine, key: str) -> frozenset[str]:
-    """What the code calls it; none where a module may hold it."""
+    """What the code calls it, or a list that it is in; none where a module may hold it."""
     names: set[str] = set()
-    for full, thing in machine.flow.store.items():
-        if not isinstance(thing, Thing) or thing.key != key:
+    for full, value in machine.flow.store.items():
+        held = value.values if isinstance(value, Items) else (value,)
+        if not any(isinstance(thing, Thing) and thing.key == key for thing in held):
             continue
         owner, dot, name = full.rpartition(".")
         if dot:
@@ -117,9 +118,8 @@ class _Code:
     ) -> bool:
         if isinstance(node.ctx, ast.Store):
             value = self._value_for(node)
-            return value is not None and (
-                _unmoved(value) is made or _last(_unmoved(value)) in names
-            )
+            values = value.elts if isinstance(value, ast.List) else [value] if value else []
+            return any(_unmoved(v) is made or _last(_unmoved(v)) in names for v in values)
         match self._parents[node]:
             case ast.Call(func=func) if func is node:
                 return True
@@ -138,6 +138,10 @@ class _Code:
             case ast.keyword(arg=name):
                 return name in names and self._argument(self._parents[parent], name) in names
             case ast.Assign(targets=[target]):
+                return _last(target) in names
+            case ast.List():
+                return self._goes_to(parent, names)
+            case ast.For(target=target) | ast.comprehension(target=target):
                 return _last(target) in names
             case ast.Tuple(elts=parts):
                 match self._parents[parent]:
@@ -169,6 +173,10 @@ class _Code:
         match self._parents[target]:
             case ast.Assign(targets=[only], value=value) if only is target:
                 return value
+            case ast.For(target=only, iter=items) | ast.comprehension(target=only, iter=items) if (
+                only is target
+            ):
+                return items
             case ast.Tuple(elts=targets) as several:
                 match self._parents[several]:
                     case ast.Assign(value=ast.Tuple(elts=values)) if len(values) == len(targets):

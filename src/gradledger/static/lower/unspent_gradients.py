@@ -16,6 +16,7 @@ from gradledger.ledger.values import replace
 from gradledger.static.domain.values import ClassDef, External, FunctionDef, Thing
 from gradledger.static.lower.call_graph import called_in, reaches, spends
 from gradledger.static.lower.names import BUILTINS, defined, module_scope
+from gradledger.static.lower.spelling import called_name
 from gradledger.static.project.module import Function, Import, Module
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
@@ -34,6 +35,13 @@ SPENDERS = Pattern(
 
 _LEAVE_NETS_ALONE = sys.stdlib_module_names | {"torch", "numpy", "pytest", "matplotlib", "builtins"}
 """Libraries whose functions step no net that they are given."""
+
+_TRAINS = Pattern(
+    r"(?i)train(?!ing_?mode)|fit(?:$|_)|learn|step|optimi[sz]|epoch|(?:^|_)run(?:$|_)|main$"
+)
+"""Names of functions that may train what they are given."""
+
+_BACKWARD = Pattern(r"(?:^_?|(?<!test)_)backward(?:$|_pass$)|^run_backward")
 
 _TEST_FILE = Pattern(r"(?:^|[\\/])(?:test_[^\\/]*|[^\\/]*_test|tests?)\.py$")
 
@@ -65,16 +73,21 @@ class Unspent:
         """True if it is a test, or in a notebook, and nothing in it, nor what it calls, spends."""
         if not isinstance(node, Function):
             return False
-        if not (node.name.startswith("test") or module.cells or _TEST_FILE.search(module.path)):
+        if _is_a_backward(node, module):
+            return True
+        if not (_is_test(node, module) or module.cells):
             return False
         owner = None if cls is None else ClassDef(cls, module)
         scope = module_scope(self._machine, module)
         function = FunctionDef(node, module, scope, None, owner)
         if owner is not None:
             function = replace(function, bound=Thing("self", cls=owner))
+        looks = self._may_train if _is_test(node, module) else self._has_spenders
         if id(node) in self._followed:
-            return not reaches(self._machine, function, self._known, self._has_spenders)
-        return not self._may_spend(function)
+            return not reaches(self._machine, function, self._known, looks)
+        return not (
+            spends(self._machine, function) or reaches(self._machine, function, self._known, looks)
+        )
 
     def _may_spend(self, function: FunctionDef) -> bool:
         if id(function.node) in self._followed:
@@ -83,10 +96,29 @@ class Unspent:
             self._machine, function, self._known, self._has_spenders
         )
 
+    def _may_train(self, function: FunctionDef) -> bool:
+        """The same of what a test calls: one gives its nets to much that only looks at them."""
+        module = function.module
+        if module.says(SPENDERS, function.node):
+            return True
+        calls = (n for n in ast.walk(function.node) if isinstance(n, ast.Call))
+        return any(
+            _TRAINS.search(called_name(call)) and (call.args or call.keywords) for call in calls
+        )
+
     def _has_spenders(self, function: FunctionDef) -> bool:
         return function.module.says(SPENDERS, function.node) or _hands_over(
             self._machine, function.module, [function.node]
         )
+
+
+def _is_test(node: Function, module: Module) -> bool:
+    return node.name.startswith("test") or _TEST_FILE.search(module.path) is not None
+
+
+def _is_a_backward(node: Function, module: Module) -> bool:
+    """Whether it stands for a backward, and does nothing else: who calls it clears and steps."""
+    return _BACKWARD.search(node.name) is not None and not module.says(SPENDS, node)
 
 
 def _hands_over(machine: Machine, module: Module, inside: Iterable[ast.AST]) -> bool:

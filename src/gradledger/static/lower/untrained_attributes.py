@@ -120,11 +120,23 @@ def _is_only_called(module: Module, attribute: str) -> bool:
     for node in ast.walk(module.tree):
         if not isinstance(node, ast.Attribute) or node.attr != attribute:
             continue
-        if not (isinstance(node.value, ast.Name) and node.value.id == "self"):
+        if not isinstance(node.value, ast.Name):
+            return False
+        if node.value.id != "self":  # others may copy another one's weights into it, and no more
+            match parents[node]:
+                case ast.Attribute(attr=name) as method if name in LOOKS:
+                    if isinstance(parents[method], ast.Call):
+                        continue
             return False
         match parents[node]:
             case ast.Assign(targets=[target], value=value) if target is node:
                 made += makes_a_net(value)
+            case ast.Tuple(elts=names) as several if isinstance(node.ctx, ast.Store):
+                match parents[several]:
+                    case ast.Assign(value=ast.Tuple(elts=values)) if len(values) == len(names):
+                        made += makes_a_net(values[names.index(node)])
+                    case _:
+                        return False
             case ast.Call(func=func) if func is node:
                 pass
             case ast.Attribute(attr=name) as method if name in LOOKS:

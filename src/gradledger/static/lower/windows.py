@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from gradledger.static.domain.values import (
     LENGTH,
     Constant,
@@ -16,6 +14,7 @@ from gradledger.static.lower.loop_ends import is_length, loop_of
 from gradledger.static.lower.names import full_name, lookup
 from gradledger.static.lower.quiet_values import operand_text
 from gradledger.static.lower.spelling import last_name
+from gradledger.static.lower.windows_of_one import ONE, settings_of
 from gradledger.static.project.module import Import, Module
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern, literal
@@ -23,8 +22,6 @@ from gradledger.static.source.patterns import Pattern, literal
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gradledger.static.lower.machine import Machine
-
-ONE = Constant.of(1)
 
 
 def window_condition(
@@ -40,7 +37,7 @@ def window_condition(
         positive = not positive
     elif not isinstance(op, ast.Eq):
         return None
-    if size == Constant.of(1) or _is_set_to_one(machine, left.right):
+    if size == ONE or _is_set_to_one(machine, left.right):
         never = isinstance(right, Constant) and right.value != 0
         return positive is not never
     if not isinstance(counter, Count):
@@ -131,7 +128,10 @@ def _is_two(machine: Machine, size: Known, spelled: ast.expr) -> bool:
 
 
 def _is_set_to_one(machine: Machine, size: ast.expr) -> bool:
-    """`cfg.window`, where all that this file, or the settings beside it, say of it is 1."""
+    """`cfg.window`, where all that the settings beside the file say of it is 1.
+
+    What the file itself sets to 1 is an option: who raises it has the file open.
+    """
     module = machine.context.scope.module
     match size:
         case ast.Name(id=name):
@@ -147,26 +147,17 @@ def _is_set_to_one(machine: Machine, size: ast.expr) -> bool:
         case _:
             return False
     is_set = name in module.source and module.says_in_text(rf"\b{name}[\"']?\s*[:=]")
-    said = _settings(machine, module).get(name, set()) if is_set else set()
-    if not said:
-        beside = map(partial(_settings, machine), machine.project.settings_beside(module, name))
-        said = set().union(*(known.get(name, ()) for known in beside))
-    return said == {1}
+    if is_set and (said := settings_of(module).get(name)):
+        # What is set on an object of settings is an exception from what that says.
+        return said == {1} and module.says_in_text(rf"\.{name}\s*=\s*1\b")
+    beside = map(settings_of, machine.project.settings_beside(module, name))
+    return set().union(*(known.get(name, ()) for known in beside)) == {1}
 
 
 def _sets_to_one(machine: Machine, module: Module, origin: Import, name: str) -> bool:
     """Is this 1 in the file that something is imported from?"""
     there = machine.project.settings_in(module, origin, name) if name else ()
-    return any(known.get(name) == {1} for known in map(partial(_settings, machine), there))
-
-
-def _settings(machine: Machine, module: Module) -> dict[str, set[object]]:
-    known = machine.known.settings.get(id(module))
-    if known is None:
-        from gradledger.static.lower.window_sizes import settings
-
-        known = machine.known.settings[id(module)] = settings(module.tree)
-    return known
+    return any(known.get(name) == {1} for known in map(settings_of, there))
 
 
 def _asks_for_next(machine: Machine, counter: ast.expr) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from gradledger.static.models.schedulers import is_scheduler
 
 _OPTIMIZER_PACKAGES = frozenset(
@@ -57,6 +59,7 @@ _HARMLESS = (
 )
 
 
+@lru_cache(maxsize=1024)  # a file calls the same few functions again and again
 def is_optimizer_class(dotted: str) -> bool:
     """Is this the class of an optimizer?"""
     *packages, name = dotted.split(".")

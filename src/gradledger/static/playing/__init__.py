@@ -1,5 +1,4 @@
 """Plays: one path through a program of events, step by step, for people to look at.
 
-`walk` chooses the path, `cells` says what the cells hold on it, `play` makes the JSON that the
-website's player shows.
+`walk` chooses the path, and `play` makes the JSON that the ledger player shows.
 """

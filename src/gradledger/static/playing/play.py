@@ -5,38 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradledger.ledger import Outcomes, Page
-from gradledger.ledger.events import (
-    Backward,
-    Clear,
-    Clip,
-    EpochEnd,
-    Event,
-    Fault,
-    Gone,
-    Own,
-    Read,
-    RunEnd,
-    Skipped,
-    Step,
-    Unscale,
-)
+from gradledger.ledger.events import Backward, Event, Fault
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.places import Place
+from gradledger.plays.cells import Json, line_in
+from gradledger.plays.steps import SHOWN, VERSION, add_faults, step_of
 from gradledger.rules.catalogue import find, judge_source
-from gradledger.static.certainty.witness_steps import WORDS
 from gradledger.static.certainty.witnesses import assumptions_of
 from gradledger.static.check import Followed, followed_roots
 from gradledger.static.ir.blocks import pieces
 from gradledger.static.ir.program import Loop
-from gradledger.static.playing.cells import Json, cells_on, fresh_and_spent, line_in, weight_said
 from gradledger.static.playing.walk import Happening, Walk
 from gradledger.static.project.project import Project
 from gradledger.static.solve.witness import Search, Trail
 from gradledger.static.source.files import Source
-
-SHOWN = frozenset(WORDS) - {EpochEnd, Gone, Own, Read, RunEnd}
-"""What moves gradients, or is in their way."""
-VERSION = 1
 
 
 def plays(path: str, text: str) -> list[Json]:
@@ -57,18 +39,10 @@ def _play(followed: Followed, source: Source) -> Json:
         broken = {rule: b.detail for rule, b in breaches if (rule, b.at) in findings}
         line = line_in(event.at, source.path)
         if broken and type(event) not in SHOWN and steps:
-            _add_faults(steps[-1], broken)  # an epoch's end is told where it shows
+            add_faults(steps[-1], broken)  # an epoch's end is told where it shows
         if type(event) in SHOWN and line is not None and not _is_beginning(event, followed):
-            step: Json = {
-                "line": line,
-                "kind": type(event).__name__.lower(),
-                "says": _said(event, page),
-                "rounds": _rounds(happening),
-                "touches": sorted(_touched(event, page)),
-                "cells": cells_on(after, source.path),
-                "faults": [],
-            }
-            _add_faults(step, broken)
+            step = step_of(event, page, after, source.path, _rounds(happening))
+            add_faults(step, broken)
             steps.append(step)
         page = after
     lanes = [{"name": account.name, "line": account.made_at.line} for account in page.accounts]
@@ -110,49 +84,6 @@ def _given(followed: Followed) -> frozenset[Place]:
 def _is_beginning(event: Event, followed: Followed) -> bool:
     """What optimizers from outside did before is no line of this code."""
     return event.at in _given(followed)
-
-
-def _add_faults(step: Json, broken: dict[str, str]) -> None:
-    faults = step["faults"]
-    assert isinstance(faults, list)
-    for rule, detail in broken.items():
-        faults.append({"rule": rule, "name": find(rule).name, "detail": detail})
-
-
-def _said(event: Event, page: Page) -> str:
-    match event:
-        case Backward():
-            said = ", ".join(filter(None, (weight_said(event.weight), event.scaler and "scaled")))
-            return f"deposits{f' ({said})' if said else ''}"
-        case Step():
-            owned = frozenset().union(*(names for names, _ in page.spent_by(event)))
-            fresh, spent = fresh_and_spent(page, owned)
-            again = f", and {spent} spent before" if spent else ""
-            return (
-                f"spends {fresh} deposit{'s' * (fresh != 1)}{again}"
-                if fresh + spent
-                else ("finds nothing to spend")
-            )
-        case Skipped():
-            return "is skipped"
-        case Clear():
-            fresh, _ = fresh_and_spent(page, event.cells)
-            lost = f": {fresh} unspent deposit{'s' * (fresh != 1)} lost" if fresh else ""
-            return f"clears to {'None' if event.to_none else 'zeros'}{lost}"
-        case Clip():
-            return "clips" if event.changes else "takes the norm"
-        case Fault():
-            return "an exception breaks the iteration off"
-    return WORDS[type(event)]
-
-
-def _touched(event: Event, page: Page) -> frozenset[str]:
-    if isinstance(event, Step):
-        return frozenset().union(*(names for names, _ in page.spent_by(event)))
-    if isinstance(event, Unscale | Skipped):
-        return frozenset().union(*(names for names, _ in page.owned_by(event.optimizer)))
-    cells = getattr(event, "cells", None)
-    return cells if isinstance(cells, frozenset) else frozenset()
 
 
 def _rounds(happening: Happening) -> list[Json]:

@@ -64,6 +64,8 @@ class Module:
         self._methods: dict[ast.ClassDef, dict[str, Function]] = {}
         self.uses: Uses | None = None
         """What the file does with its names, once somebody has asked."""
+        self.settings: dict[str, set[object]] | None = None
+        """What it sets names to, once somebody has asked: the files of a project all ask it."""
         self.definitions: dict[str, Definition | Import] = {}
         self._attributes: dict[str, set[str]] = {}
         self.stars: list[Import] = []

@@ -147,7 +147,7 @@ class Project:
         if data is None or name.encode() not in data:
             return None
         if self._beside.get(path) is None:
-            self._beside[path] = self._parsed(path, data)
+            self._beside[path] = self._modules.get(path) or self._parsed(path, data)
         return self._beside[path]
 
     def knows_no_gradients(self, by: Module, dotted: str) -> bool:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
-
 from gradledger.ledger.values import Value
 from gradledger.static import budget
 from gradledger.static.result import IRRELEVANT, Checked, Result
@@ -122,12 +119,9 @@ class FileWork:
         _load_the_checker()  # before the processes part, once for all
         pays = sum(left.values()) >= budget.WORK_WORTH_A_PROCESS
         checks = self._each(sorted(left), check, jobs=jobs if pays else 1, weigh=left.__getitem__)
-        # Trees are large and hold no cycles: to look through them again and again for garbage
-        # would take a third of the time, and find nothing.
-        with _no_collection():
-            for index, done in checks:
-                assert isinstance(done, Done)
-                yield index, done
+        for index, done in checks:
+            assert isinstance(done, Done)
+            yield index, done
 
     def _look(self, index: int) -> int | str | Done:
         """The work that a file is, or what is wrong with it.
@@ -226,14 +220,3 @@ def _lost(path: str, signal: int) -> Done:
     how = f"by signal {signal}" if signal else "without a word"
     why = f"the process that checked it was ended {how}; is there enough memory?"
     return Done(Result(troubles=(Trouble(path, 0, why),)))
-
-
-@contextlib.contextmanager
-def _no_collection() -> Iterator[None]:
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 
 from gradledger.static import budget
 from gradledger.static.result import IRRELEVANT, Result
@@ -35,6 +37,18 @@ def check_paths(
     when one of them is broken. `progress` is called with (files done, of how many) now and then,
     always in this process. Ending the iterator early, or Ctrl-C, ends all processes.
     """
+    with _no_collection():
+        yield from _check(files, roots, jobs, cache, named, progress)
+
+
+def _check(
+    files: Sequence[str],
+    roots: tuple[str, ...],
+    jobs: int | None,
+    cache: Cache | None,
+    named: Collection[str],
+    progress: Progress | None,
+) -> Iterator[tuple[str, Result]]:
     if len(files) < budget.FILES_WORTH_A_CACHE:
         cache = None
     few = frozenset(named if len(named) <= budget.MOST_NAMED else ())
@@ -57,6 +71,21 @@ def check_bytes(path: str, data: bytes, *, roots: tuple[str, ...] = ()) -> Resul
     from gradledger.static.runner.one_file import check_data
 
     return check_data(path, data, Project(roots), calls=True)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Trees are large and hold no cycles: to look for garbage in them takes long, and finds none.
+
+    Until all of them are gone: the first look afterwards would still go through what is left.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _processes(jobs: int | None) -> int:

@@ -75,10 +75,20 @@ class Machine:
 
     def __init__(self, program: Program) -> None:
         self._frames: dict[tuple[str, int, int, int], Frame] = {}
+        self._moves: dict[tuple[Frame, Facts], tuple[Move, ...]] = {}
         self.start = self._frame("run", program, 0, None)
 
-    def moves(self, at: Frame, page: Page, facts: Facts) -> Iterator[Move]:
+    def moves(self, at: Frame, page: Page, facts: Facts) -> tuple[Move, ...]:
         """All that can happen next. An event is named, and not yet posted."""
+        if isinstance(at.piece, Require):  # which alone depends on the page
+            return tuple(self._next(at, page, facts))
+        # Every search for another breach, and every other page, comes by the same points.
+        known = self._moves.get((at, facts))
+        if known is None:
+            known = self._moves[at, facts] = tuple(self._next(at, page, facts))
+        return known
+
+    def _next(self, at: Frame, page: Page, facts: Facts) -> Iterator[Move]:
         piece, following = at.piece, at.next
         if at.role == "round":
             assert isinstance(piece, Loop)

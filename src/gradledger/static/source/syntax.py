@@ -38,7 +38,7 @@ def walk(node: _ast.AST) -> Iterable[_ast.AST]:
     # Dozens of questions are asked of each function and file. Nobody changes a tree.
     known: tuple[_ast.AST, ...] | None = node.__dict__.get(_WALKED)
     if known is None:
-        known = node.__dict__[_WALKED] = tuple(_levels(node))[1:]
+        known = node.__dict__[_WALKED] = tuple(_below(node))
     # Not with the node itself: that would be a cycle, which only a collection of garbage frees.
     return chain((node,), known)
 
@@ -50,16 +50,30 @@ def _levels(node: _ast.AST) -> Iterator[_ast.AST]:
         yield each
 
 
+def _below(node: _ast.AST) -> list[_ast.AST]:
+    """All below the node, at once: that is quicker than one by one."""
+    found = list(iter_child_nodes(node))
+    for each in found:
+        known = each.__dict__.get(_CHILDREN)
+        found += iter_child_nodes(each) if known is None else known
+    return found
+
+
 _ASKED_OFTEN = (
     *(_ast.Module, _ast.FunctionDef, _ast.AsyncFunctionDef, _ast.ClassDef),
     *(_ast.If, _ast.For, _ast.While, _ast.With, _ast.Try),
 )
+_WITHOUT_NODES = frozenset({"ctx", "id", "attr", "arg", "kind", "type_comment"})
 _CHILDREN, _WALKED = "_children", "_walked"
 """What is kept on the nodes themselves, so that it goes when they do."""
 
 
 def iter_child_nodes(node: _ast.AST) -> tuple[_ast.AST, ...]:
-    """The nodes right below it, in the order of its fields."""
+    """The nodes right below it, in the order of its fields.
+
+    But for those that say whether a name is read or written: every name has one, and its own field
+    is where that is looked up.
+    """
     known: tuple[_ast.AST, ...] | None = node.__dict__.get(_CHILDREN)
     if known is None:
         known = node.__dict__[_CHILDREN] = tuple(_children(node))
@@ -69,6 +83,8 @@ def iter_child_nodes(node: _ast.AST) -> tuple[_ast.AST, ...]:
 def _children(node: _ast.AST) -> list[_ast.AST]:
     found: list[_ast.AST] = []
     for name in node._fields:
+        if name in _WITHOUT_NODES:
+            continue
         value = getattr(node, name, None)
         if isinstance(value, list):
             found += [each for each in value if isinstance(each, _ast.AST)]

@@ -60,6 +60,7 @@ def _held(holding: Holding, path: str) -> Json:
         "weight": weight_said(holding.deposit.weight),
         "scaled": holding.scaled,
         "clipped": holding.clipped,
+        "is_spent": not holding.fresh,
         "spent": line_in(holding.spent_at, path),
         "spent_by": sorted(holding.spent_by),
         "left_over": holding.left_over,

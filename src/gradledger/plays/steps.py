@@ -1,0 +1,87 @@
+"""A step of a play: an event in words, what it touches, and what the cells hold after it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gradledger.ledger import Page
+from gradledger.ledger.events import (
+    Backward,
+    Clear,
+    Clip,
+    EpochEnd,
+    Event,
+    Fault,
+    Gone,
+    Own,
+    Read,
+    RunEnd,
+    Skipped,
+    Step,
+    Unscale,
+)
+from gradledger.plays.cells import Json, cells_on, fresh_and_spent, line_in, weight_said
+from gradledger.plays.words import WORDS
+from gradledger.rules.catalogue import find
+
+SHOWN = frozenset(WORDS) - {EpochEnd, Gone, Own, Read, RunEnd}
+"""What moves gradients, or is in their way."""
+VERSION = 1
+"""It grows when a key of a play goes or changes its meaning."""
+
+
+def step_of(event: Event, before: Page, after: Page, path: str, rounds: Sequence[Json]) -> Json:
+    """The step, without its faults. Its line is None where it happened in another file."""
+    return {
+        "line": line_in(event.at, path),
+        "kind": type(event).__name__.lower(),
+        "says": _said(event, before),
+        "rounds": list(rounds),
+        "touches": sorted(_touched(event, before)),
+        "cells": cells_on(after, path),
+        "faults": [],
+    }
+
+
+def add_faults(step: Json, broken: Mapping[str, str]) -> None:
+    """By rule, what is wrong here."""
+    faults = step["faults"]
+    assert isinstance(faults, list)
+    for rule, detail in broken.items():
+        faults.append({"rule": rule, "name": find(rule).name, "detail": detail})
+
+
+def _said(event: Event, page: Page) -> str:
+    match event:
+        case Backward():
+            said = ", ".join(filter(None, (weight_said(event.weight), event.scaler and "scaled")))
+            return f"deposits{f' ({said})' if said else ''}"
+        case Step():
+            owned = frozenset().union(*(names for names, _ in page.spent_by(event)))
+            fresh, spent = fresh_and_spent(page, owned)
+            again = f", and {spent} spent before" if spent else ""
+            return (
+                f"spends {fresh} deposit{'s' * (fresh != 1)}{again}"
+                if fresh + spent
+                else ("finds nothing to spend")
+            )
+        case Skipped():
+            return "is skipped"
+        case Clear():
+            fresh, _ = fresh_and_spent(page, event.cells)
+            lost = f": {fresh} unspent deposit{'s' * (fresh != 1)} lost" if fresh else ""
+            return f"clears to {'None' if event.to_none else 'zeros'}{lost}"
+        case Clip():
+            return "clips" if event.changes else "takes the norm"
+        case Fault():
+            return "an exception breaks the iteration off"
+    return WORDS[type(event)]
+
+
+def _touched(event: Event, page: Page) -> frozenset[str]:
+    if isinstance(event, Step):
+        return frozenset().union(*(names for names, _ in page.spent_by(event)))
+    if isinstance(event, Unscale | Skipped):
+        return frozenset().union(*(names for names, _ in page.owned_by(event.optimizer)))
+    cells = getattr(event, "cells", None)
+    return cells if isinstance(cells, frozenset) else frozenset()
