@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from gradledger.runtime.launching import launch
-from gradledger.runtime.targets import find_target
+from gradledger.runtime.launch.run_program import launch
+from gradledger.runtime.launch.targets import find_target
 
 
 class Onlooker:

@@ -108,7 +108,7 @@ def _serve(programs: Connection, modules: tuple[str, ...]) -> None:
     for module in ("torch", "torch._dynamo", "gradledger.runtime.audit", *modules):
         importlib.import_module(module)
     # On a busy machine, too, an audit looks at all that small programs hold.
-    sys.modules["gradledger.runtime.reachable"].SECONDS = PATIENCE  # type: ignore[attr-defined]
+    sys.modules["gradledger.runtime.program.reachable_objects"].SECONDS = PATIENCE  # type: ignore[attr-defined]
     while True:
         try:
             program, strict = programs.recv()

@@ -23,9 +23,9 @@ from gradledger.ledger.findings import Finding
 from gradledger.recording import Recording
 from gradledger.report import render
 from gradledger.runtime.audit import Audit
-from gradledger.runtime.backwards import Backwards
-from gradledger.runtime.clears import Clears
-from gradledger.runtime.optimizers import Optimizers
+from gradledger.runtime.backward.backwards import Backwards
+from gradledger.runtime.gradients.clears import Clears
+from gradledger.runtime.optimizers.optimizers import Optimizers
 
 
 class Loop:

@@ -33,7 +33,7 @@ def audited(
             ("killed", 1, 2, "rank 1 died (read up to step ", True),
             ("killed", 0, 3, "rank 0 died (read up to step ", False),
             ("raises", 1, 3, "rank 1 died of ValueError: boom", False),
-            ("raises", 0, 2, "rank 0 died of ValueError: boom", True),
+            ("raises", 0, 2, "rank 0 died of ValueError: boom", False),
             ("leaves", 1, 2, "rank 1 left with status 3", False),
             ("lets others wait", 2, 3, "rank 2 died (read up to step ", False),
         ],

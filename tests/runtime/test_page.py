@@ -19,8 +19,8 @@ from gradledger.cli.run import FORMATS
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.outcomes import Tally
 from gradledger.rules import CATALOGUE, Rule
-from gradledger.runtime.ranks import PATIENCE
-from gradledger.runtime.sampling import FIRST
+from gradledger.runtime.loops.step_sampling import FIRST
+from gradledger.runtime.processes.rank_verdict import PATIENCE
 
 PAGE = (Path(__file__).parents[2] / "docs" / "auditor.md").read_text(encoding="utf-8")
 PROGRAM, INSIDE = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)

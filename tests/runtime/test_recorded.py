@@ -22,9 +22,9 @@ import gradledger
 from gradledger import Stepper
 from gradledger.recording import Recording, Remark, Series
 from gradledger.runtime.audit import Audit
-from gradledger.runtime.backwards import Backwards
-from gradledger.runtime.measuring import Measured
-from gradledger.runtime.scribe import this_run
+from gradledger.runtime.backward.backwards import Backwards
+from gradledger.runtime.outputs.event_writer import this_run
+from gradledger.runtime.outputs.measurements import Measured
 
 
 @pytest.fixture
@@ -186,8 +186,8 @@ def test_a_number_that_comes_late_keeps_the_event_that_it_is_of(path: Path) -> N
     with gradledger.audit(record=path) as book:
         turn(net, optimizer)
         turn(net, optimizer)
-        assert book._scribe is not None
-        book._scribe.measured(Measured("late", "optimizer-1", 1, 2, 5.0, {"w": 3.0}))
+        assert book._writer is not None
+        book._writer.measured(Measured("late", "optimizer-1", 1, 2, 5.0, {"w": 3.0}))
     with Recording(path) as recording:
         late = [Series("late", "optimizer-1", cell) for cell in ("", "w")]
         assert [(m.step, m.event, m.value) for m in recording.measures(*late)] == [

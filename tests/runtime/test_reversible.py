@@ -25,8 +25,8 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 from gradledger.errors import LawBroken, OptionError
 from gradledger.ledger.announcing import listeners
 from gradledger.runtime.audit import Audit, audit
-from gradledger.runtime.by_hand import ByHand
-from gradledger.runtime.steppers import Steppers
+from gradledger.runtime.frameworks.stepper import Steppers
+from gradledger.runtime.gradients.manual_edits import ManualEdits
 from tests.tiers import slow_but_some
 
 ROOTS = (
@@ -167,7 +167,7 @@ def test_nothing_is_left_of_a_thread(before: dict[tuple[str, str], Any]) -> None
     assert left_behind(before) == []
 
 
-@pytest.mark.parametrize("watcher", [ByHand, Steppers])
+@pytest.mark.parametrize("watcher", [ManualEdits, Steppers])
 def test_nothing_is_left_where_the_audit_can_not_begin(
     watcher: type, before: dict[tuple[str, str], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,6 +30,7 @@ def launched(factory: pytest.TempPathFactory, name: str, *cases: str) -> Told:
         return [json.loads((folder / f"rank{rank}").read_text()) for rank in (0, 1)]
 
 
+# Takes long: one launch trains every case, with an audit and without.
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     return launched(tmp_path_factory, "sharded")
@@ -102,6 +103,8 @@ def test_an_audit_has_the_ranks_exchange_nothing(case: str, told: Told) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("wrapper", [case.partition(",")[0] for case in WRONG if "at all" in case])
 def test_what_was_never_reduced_is_not_spent_by_fsdp2(wrapper: str, told: Told) -> None:
+    # ZeroRedundancyOptimizer shards the optimizer of a model that DDP keeps whole.
+    whole = wrapper in ("DDP", "ZeroRedundancyOptimizer")
     for rank in told:
         tally = rank[f"{wrapper}, no sync at all"]["tally"]
-        assert tally["spent"] == (tally["entries"] if wrapper == "DDP" else 0)
+        assert tally["spent"] == (tally["entries"] if whole else 0)

@@ -56,16 +56,12 @@ def line_of(text: str, program: Path) -> int:
     return 1 + [line.strip() for line in program.read_text().splitlines()].index(text)
 
 
-# Takes long: torchrun and each rank are real processes, and load torch.
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "step"), [("told_at_once", 1), ("told_at_the_end", 5)])
-def test_ranks_that_stay_apart_raise_as_soon_as_it_is_known(
-    name: str, step: int, tmp_path: Path
-) -> None:
-    program = APART / f"{name}.py"
-    ended = fresh(*TORCHRUN, "--nproc_per_node", "2", str(program), at=tmp_path)
-    raised = f"GL801:{line_of('optimizer.step()', program)} in step {step}"
-    assert ended.output.count(raised) == 2, ended  # on one line, perhaps
+def test_ranks_that_stay_apart_raise_as_soon_as_it_is_known(name: str, step: int) -> None:
+    ended = torchrun(2, name, at=APART, PYTHONDONTWRITEBYTECODE="1")
+    raised = f"GL801:{line_of('optimizer.step()', APART / f'{name}.py')} in step {step}"
+    assert ended.stdout.count(raised) == 2, ended  # on one line, perhaps
 
 
 # Takes long: torchrun and each rank are real processes, and load torch.

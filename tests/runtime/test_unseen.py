@@ -18,7 +18,7 @@ from gradledger.ledger.unseen import Unseen
 from gradledger.recording import Recording
 from gradledger.report.chronicle import glimpse, told
 from gradledger.runtime.audit import Audit
-from gradledger.runtime.overlooked import Overlooked
+from gradledger.runtime.journal.unseen_counts import UnseenCounts
 from tests.runtime.command_line import CommandLine, fresh
 
 COMPILED = Unseen("weights", "the loss is compiled", 7)
@@ -26,7 +26,7 @@ SHARDED = Unseen("deposits", "they are sharded", 3, ("w", "b", "c"))
 
 PROGRAM = """
 import os, signal, torch
-from gradledger.runtime.journal import journals
+from gradledger.runtime.journal.journal import journals
 
 net = torch.nn.Linear(3, 1)
 opt = torch.optim.SGD(net.parameters(), lr=0.1)
@@ -64,7 +64,7 @@ def test_the_book_has_it_inside_the_block_and_behind_it() -> None:
 
 
 def test_who_listens_hears_what_is_new_and_not_what_is_known() -> None:
-    overlooked, heard = Overlooked(), list[Unseen]()
+    overlooked, heard = UnseenCounts(), list[Unseen]()
     overlooked.told.append(heard.append)
     overlooked.add("deposits", "sharded", 1, ["w"])
     overlooked.add("deposits", "sharded", 1, ["w"])

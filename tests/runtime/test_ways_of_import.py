@@ -356,7 +356,7 @@ torch.manual_seed(0)
 """
 
 UNNOTICED = """
-import gradledger.runtime.arrival as arrival
+import gradledger.runtime.program.import_hooks as arrival
 expected, arrival._expected[:] = arrival._expected[:], []
 import torch
 torch.manual_seed(0)

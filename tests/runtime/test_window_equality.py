@@ -628,8 +628,8 @@ def test_tied_and_unused_and_sparse_parameters_are_compared() -> None:
         ([torch.randn(2, 5), torch.randn(2, 4)], r"`batch` has shapes.*\(2, 5\), \(2, 4\)"),
         ([torch.randn(2, 5), (torch.randn(2, 5),)], "`batch` is a Tensor in one and a tuple in"),
         ([{"x": torch.ones(2)}, {"y": torch.ones(2)}], "does not have the same parts"),
-        ([[torch.ones(2), "a"], [torch.ones(2), "b"]], r"`batch\[1\]` is no tensor but a str"),
-        ([np.ones(2), np.zeros(2)], "`batch` is no tensor but a ndarray"),
+        ([[torch.ones(2), "a"], [torch.ones(2), "b"]], r"`batch\[1\]` isn't a tensor but a str"),
+        ([np.ones(2), np.zeros(2)], "`batch` isn't a tensor but a ndarray"),
         ([pack_sequence([torch.ones(2)])] * 2, "is a PackedSequence"),
     ],
 )

@@ -25,36 +25,37 @@ from gradledger.rules import YIELDS_TO, Severity, find, judge
 from gradledger.rules.framework_cures import cured, fix
 from gradledger.rules.ordering import ordered
 from gradledger.rules.ranks import Fingerprints
-from gradledger.runtime.accelerate import Accelerate
-from gradledger.runtime.backwards import Backwards
-from gradledger.runtime.by_hand import ByHand
-from gradledger.runtime.clears import Clears
-from gradledger.runtime.clips import Clips
-from gradledger.runtime.compiling import Compiling
-from gradledger.runtime.device_checks import DeviceChecks
-from gradledger.runtime.faults import Faults
-from gradledger.runtime.journal import Journal
-from gradledger.runtime.kept import Kept
-from gradledger.runtime.limits import Limits
-from gradledger.runtime.loaders import Loaders
-from gradledger.runtime.measuring import Measured, Measuring
-from gradledger.runtime.missing import without_gradient
-from gradledger.runtime.modules import Modules
-from gradledger.runtime.notebook_cells import in_notebook
-from gradledger.runtime.optimizers import Optimizers
-from gradledger.runtime.patches import Patches
-from gradledger.runtime.places import Places
-from gradledger.runtime.precision import Precision
-from gradledger.runtime.replicas import Replicas
-from gradledger.runtime.sampling import Sampling
-from gradledger.runtime.scalers import Scalers
-from gradledger.runtime.schedulers import Schedulers
-from gradledger.runtime.scribe import Scribe, this_run
-from gradledger.runtime.sinks import Sink, SinkFeed
-from gradledger.runtime.steppers import Steppers
-from gradledger.runtime.swaps import Swaps
-from gradledger.runtime.unfailing import in_words
-from gradledger.runtime.zero import Zero
+from gradledger.runtime.backward.backwards import Backwards
+from gradledger.runtime.backward.compiler_skips import CompilerSkips
+from gradledger.runtime.backward.kept_graphs import KeptGraphs
+from gradledger.runtime.distributed.replicas import Replicas
+from gradledger.runtime.frameworks.accelerate import Accelerate
+from gradledger.runtime.frameworks.deepspeed_zero import Zero
+from gradledger.runtime.frameworks.pipelining import Pipelining
+from gradledger.runtime.frameworks.stepper import Steppers
+from gradledger.runtime.gradients.clears import Clears
+from gradledger.runtime.gradients.clip_limits import ClipLimits
+from gradledger.runtime.gradients.clips import Clips
+from gradledger.runtime.gradients.device_checks import DeviceChecks
+from gradledger.runtime.gradients.manual_edits import ManualEdits
+from gradledger.runtime.gradients.missing_gradients import without_gradient
+from gradledger.runtime.gradients.scalers import Scalers
+from gradledger.runtime.journal.crash_guard import in_words
+from gradledger.runtime.journal.journal import Journal
+from gradledger.runtime.journal.patches import Patches
+from gradledger.runtime.loops.caught_exceptions import CaughtExceptions
+from gradledger.runtime.loops.data_loaders import Loaders
+from gradledger.runtime.loops.step_sampling import Sampling
+from gradledger.runtime.optimizers.low_precision import Precision
+from gradledger.runtime.optimizers.optimizers import Optimizers
+from gradledger.runtime.optimizers.replaced_parameters import Modules
+from gradledger.runtime.optimizers.schedulers import Schedulers
+from gradledger.runtime.optimizers.swapped_tensors import SwappedTensors
+from gradledger.runtime.outputs.event_writer import EventWriter, this_run
+from gradledger.runtime.outputs.measurements import Measured, Measuring
+from gradledger.runtime.outputs.tracker_sink import Sink, SinkFeed
+from gradledger.runtime.program.notebook_cells import in_notebook
+from gradledger.runtime.program.places import Places
 
 RaiseOn = Literal["error", "warning"]
 
@@ -100,7 +101,7 @@ class Audit(Displayed):
         self._measuring: Measuring | None = None
         self.feed = None if sink is None else SinkFeed(sink, lambda: self.names)
         """What hands numbers and findings to the sink, if there is one."""
-        self._scribe: Scribe | None = None
+        self._writer: EventWriter | None = None
         self.opening = Opening() if in_notebook() else None
         """The first events, for the timeline under a cell."""
         self._started = self._ended = 0.0
@@ -113,8 +114,8 @@ class Audit(Displayed):
         self._started = monotonic()
         if self._record is not None:
             self._recorder = Recorder(self._record, run=this_run(self._main, self._rank))
-            self._scribe = Scribe(self._recorder, self.journal, self._subject)
-            self.measured.append(self._scribe.measured)
+            self._writer = EventWriter(self._recorder, self.journal, self._subject)
+            self.measured.append(self._writer.measured)
         if self.feed is not None:
             self.measured.append(self.feed.measured)
             self.journal.heard.append(self.feed.hear)
@@ -133,20 +134,21 @@ class Audit(Displayed):
 
     def _watch(self, patches: Patches) -> None:
         journal = self.journal
-        kept, precision = Kept(journal), Precision(journal)
+        kept, precision = KeptGraphs(journal), Precision(journal)
         self._backwards = backwards = Backwards(journal, kept, self._replicas)
         self._optimizers = optimizers = Optimizers(journal, backwards, precision)
         loaders, scalers = Loaders(journal, backwards), Scalers(journal, optimizers)
         schedulers = Schedulers(journal, optimizers)
-        clips = Clips(journal, Limits(journal, scalers))
+        clips = Clips(journal, ClipLimits(journal, scalers))
         checks, measuring = DeviceChecks(journal, optimizers), None
         if self.measured:
             measuring = self._measuring = Measuring(journal, optimizers, scalers, self.measured)
+            backwards.began.append(measuring.losses.begins)
             clips.begins.append(measuring.clips)
         backwards.accumulated.append(precision.deposited)
         self._replicas.found.append(lambda: optimizers.stepped.append(self._replicas.stepped))
-        if self._scribe is not None:
-            self._scribe.listen(optimizers, self._replicas)
+        if self._writer is not None:
+            self._writer.listen(optimizers, self._replicas)
         if self._sample is not None and self._sample > 1:
             Sampling(journal, optimizers, self._sample)
         for watcher in (
@@ -161,13 +163,14 @@ class Audit(Displayed):
             loaders,
             Modules(journal),
             self._replicas,
-            ByHand(journal, backwards),
-            Faults(journal, backwards),
+            ManualEdits(journal, backwards),
+            CaughtExceptions(journal, backwards),
             Accelerate(journal, backwards, loaders, schedulers),
             Steppers(journal, optimizers, measuring),
-            Compiling(journal),
-            Swaps(journal),
+            CompilerSkips(journal),
+            SwappedTensors(journal),
             Zero(journal, optimizers),
+            Pipelining(journal, backwards),
         ):
             watcher.watch(patches)
 
@@ -332,10 +335,10 @@ def audit(
 
 
 def in_a_sentence(finding: Finding) -> str:
-    """What was found, where, by which evidence, and what mends it."""
+    """What was found, where, by which evidence, and how to fix it."""
     rule = find(finding.rule)
     seen = [f"{e.what} {e.at or e.note}" for e in finding.told]
     told = "; ".join([finding.detail, *seen])
     return (
-        f"{finding.at}: {rule.code} {rule.name}: {rule.says} ({told}). To mend it, {fix(finding)}."
+        f"{finding.at}: {rule.code} {rule.name}: {rule.says} ({told}). To fix it, {fix(finding)}."
     )

@@ -20,7 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import gradledger
 from tests.runtime.sharded.cases import CASES, COUNTED
 from tests.runtime.sharded.loop import train
-from tests.runtime.sharded.wrappers import WRAPPERS, Net
+from tests.runtime.sharded.wrappers import WRAPPERS, Net, optimizer_of
 
 
 class Exchanges(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -40,7 +40,7 @@ def trained(wrapper: str, how: tuple[str, ...]) -> tuple[int, list[Tensor], dict
     """How many passes were made, what became of the parameters, and what the ranks exchanged."""
     torch.manual_seed(0)
     model = WRAPPERS[wrapper](Net())
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, foreach=False)
+    optimizer = optimizer_of(wrapper, model)
     exchanges = Exchanges()
     # Not always: under such a mode torch can't read numbers out of a graph.
     with exchanges if how in COUNTED else nullcontext():

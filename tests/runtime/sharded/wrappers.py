@@ -106,6 +106,7 @@ def fsdp1(**options: Any) -> Callable[[Net], Any]:
 
 WRAPPERS: dict[str, Callable[[Net], Any]] = {
     "DDP": DistributedDataParallel,
+    "ZeroRedundancyOptimizer": DistributedDataParallel,
     "fully_shard": sharded,
     "fully_shard in one group": in_one_group,
     "fully_shard kept whole": kept_whole,
@@ -124,3 +125,13 @@ REFUSES = ("FSDP1", "FSDP1 with its own parameters")
 """Those that raise by themselves where gradients were not reduced."""
 ALONE = ("fully_shard over tensor parallel",)
 """Those that have no other rank to exchange gradients with."""
+
+
+def optimizer_of(wrapper: str, model: Any) -> Any:
+    """SGD, by which each rank steps what it has of the model."""
+    if wrapper == "ZeroRedundancyOptimizer":
+        # Not above: torch's own package warns when it is imported, and pytest collects this file.
+        from torch.distributed.optim import ZeroRedundancyOptimizer
+
+        return ZeroRedundancyOptimizer(model.parameters(), torch.optim.SGD, lr=0.01, momentum=0.9)
+    return torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, foreach=False)

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 
 from gradledger.ledger.verdict import Verdict
 from gradledger.rules.ranks import Testimony
-from gradledger.runtime.arrival import when_imported
 from gradledger.runtime.children import rank
 from gradledger.runtime.children.door._gradledger_door import Inheritance
 from gradledger.runtime.children.ends import watch_ends
 from gradledger.runtime.children.meeting import Seat, name_of_this_process
-from gradledger.runtime.ended import end_of
-from gradledger.runtime.ranks import HASTE, PATIENCE
-from gradledger.runtime.rendezvous import Machines
-from gradledger.runtime.termination import Terminated, before_termination
+from gradledger.runtime.processes.exit_causes import end_of
+from gradledger.runtime.processes.rank_verdict import HASTE, PATIENCE
+from gradledger.runtime.processes.rendezvous import Machines
+from gradledger.runtime.processes.sigterm import Terminated, before_termination
+from gradledger.runtime.program.import_hooks import when_imported
 
 if TYPE_CHECKING:
     from gradledger.ledger.events import Event
@@ -109,7 +109,7 @@ class Child:
     def _hear(self, event: Event, findings: tuple[Finding, ...]) -> None:
         """Wait for the first backward pass."""
         from gradledger.ledger.events import Backward
-        from gradledger.runtime.notes import Notes
+        from gradledger.runtime.processes.last_report import Notes
 
         audit = self._audit
         if audit is not None and isinstance(event, Backward):

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 
 class Finish(Protocol):
-    """Somebody who has something to say at the end."""
+    """What reports at the end."""
 
     def __call__(self, error: BaseException | None) -> None: ...
 

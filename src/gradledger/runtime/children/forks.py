@@ -45,7 +45,7 @@ def _after_in_child() -> None:
     inheritance = Inheritance.current
     if inheritance is None:
         return
-    patches: Any = sys.modules.get("gradledger.runtime.patches")
+    patches: Any = sys.modules.get("gradledger.runtime.journal.patches")
     if patches is not None:
         patches._exchanging = threading.RLock()  # another thread may have had it
     first_child.clear()

@@ -23,8 +23,8 @@ from gradledger.rules.processes import Heard
 from gradledger.rules.ranks import Testimony
 from gradledger.runtime.children.door._gradledger_door import PYTHON, Inheritance, this_python
 from gradledger.runtime.children.nested import OWN
-from gradledger.runtime.ended import lives
-from gradledger.runtime.testimonies import decoded, encoded
+from gradledger.runtime.processes.exit_causes import lives
+from gradledger.runtime.processes.rank_reports import decoded, encoded
 
 PATIENCE = 10.0
 """Seconds that are waited for a child that trains on when the program has ended."""
@@ -42,7 +42,7 @@ class Meeting:
     """The folder, for the process that the audit began with."""
 
     def __init__(self, options: Options, name: str = "gradledger-") -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix=name))  # nobody else may look inside
+        self.folder = Path(tempfile.mkdtemp(prefix=name))  # no other user may look inside
         home = Path(__file__).absolute().parents[3]  # where gradledger is
         (self.folder / "options.json").write_text(json.dumps(options), encoding="utf-8")
         (self.folder / PYTHON).write_text(f"{this_python()}\n{home}", encoding="utf-8")
@@ -86,7 +86,7 @@ class Meeting:
         return sorted(self._names(OWN))
 
     def close(self) -> None:
-        """Nobody is expected any more."""
+        """No process is expected any more."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _names(self, ending: str) -> set[str]:

@@ -11,9 +11,9 @@ from gradledger.rules.ranks import Fingerprints, Testimony
 from gradledger.runtime.children import forks, rank
 from gradledger.runtime.children.meeting import PATIENCE, Meeting, Options
 from gradledger.runtime.children.nested import leave_to_its_own_run
-from gradledger.runtime.ended import end_of
-from gradledger.runtime.ranks import HASTE, HESITATION, Ranks
-from gradledger.runtime.termination import Terminated
+from gradledger.runtime.processes.exit_causes import end_of
+from gradledger.runtime.processes.rank_verdict import HASTE, HESITATION, Ranks
+from gradledger.runtime.processes.sigterm import Terminated
 
 
 class Parent:

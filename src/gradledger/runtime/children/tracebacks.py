@@ -13,7 +13,7 @@ from functools import wraps
 from types import FrameType, TracebackType
 from typing import Any
 
-from gradledger.runtime.launching import is_ours, leave_ours_out
+from gradledger.runtime.processes.tracebacks import is_ours, leave_ours_out
 
 Walk = Callable[..., Iterator[tuple[FrameType, Any]]]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from gradledger.runtime.patches import Function, Patches
+from gradledger.runtime.journal.patches import Function, Patches
 
 
 class Triggers:
@@ -25,7 +25,7 @@ class Triggers:
             self._patches.around(owner, name, wrap)
 
     def close(self) -> None:
-        """Nobody is called any more."""
+        """No one is called any more."""
         self._patches.close()
 
     def _around(self, owner: Any, name: str) -> Callable[[Function], Function]:

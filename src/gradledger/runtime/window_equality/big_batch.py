@@ -1,4 +1,4 @@
-"""Batches as people nest them: one big batch out of several, and copies nobody else sees."""
+"""Batches as people nest them: one big batch out of several, and copies that no one else sees."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _joined(values: list[Any], where: str) -> Any:
     parts = [_parts(value) for value in values]
     if parts[0] is None:
         if not all(_same(value, first) for value in values):
-            raise _cannot(f"`{where}` is no tensor but a {type(first).__name__}, and differs")
+            raise _cannot(f"`{where}` isn't a tensor but a {type(first).__name__}, and differs")
         return first
     keys = list(parts[0])
     if any(part is None or set(part) != set(keys) for part in parts):

@@ -1,11 +1,11 @@
-"""Gradients that are nobody's training: an audit that is going on does not see them."""
+"""Gradients that aren't part of a training: an audit that is going on does not see them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gradledger.runtime.journal import journals
+from gradledger.runtime.journal.journal import journals
 
 
 @contextmanager

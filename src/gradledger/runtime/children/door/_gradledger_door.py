@@ -54,7 +54,7 @@ class Inheritance:
         self.put()
 
     def end(self) -> None:
-        """Nobody is told any more."""
+        """Calls no one any more."""
         Inheritance.current = None
         for name in (AUDIT, RANK):
             os.unsetenv(name)
@@ -156,16 +156,16 @@ def enter() -> None:
 
 
 class Door:
-    """Finds nothing, but sees that somebody looks for torch. Before that, nothing is loaded."""
+    """Finds nothing, but sees that torch is looked for. Before that, nothing is loaded."""
 
     current: Door | None = None
-    """Where nobody has looked for it yet."""
+    """Where it hasn't been looked for yet."""
 
     def __init__(self, home: str) -> None:
         self._home = home
 
     def close(self) -> None:
-        """Nobody comes in any more."""
+        """No process comes in any more."""
         Door.current = None
         if self in sys.meta_path:
             sys.meta_path.remove(self)

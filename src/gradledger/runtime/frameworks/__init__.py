@@ -1,0 +1,1 @@
+"""Libraries that call backward and step for the program: Accelerate, DeepSpeed, the Stepper."""

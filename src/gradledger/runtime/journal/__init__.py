@@ -1,0 +1,1 @@
+"""What all watchers share: the journal that events are written to, cells, patches, failures."""

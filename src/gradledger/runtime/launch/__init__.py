@@ -1,0 +1,1 @@
+"""What `gradledger run` starts: scripts, modules, notebooks, installed commands."""

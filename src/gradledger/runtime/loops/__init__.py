@@ -1,0 +1,1 @@
+"""What the training loop does around its passes: data loaders, caught exceptions, sampled steps."""

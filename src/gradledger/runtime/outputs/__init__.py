@@ -1,0 +1,1 @@
+"""What leaves an audit besides findings: measurements of steps, recordings, values for trackers."""

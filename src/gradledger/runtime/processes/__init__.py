@@ -1,0 +1,1 @@
+"""How processes end, and how several ranks reach one verdict."""
