@@ -166,7 +166,6 @@ def test_few_gradients_are_alive_at_once() -> None:
 
 
 BAD: list[dict[str, Any]] = [
-    {"accumulate": 2},
     {"clip_norm": 1.0},
     {"scaler": GradScaler("cpu", init_scale=1024.0)},
 ]

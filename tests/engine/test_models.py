@@ -294,3 +294,29 @@ def test_detach_gives_a_tensor_or_nothing_as_it_comes() -> None:
     assert not stepper.detach(out).requires_grad
     assert stepper.detach(None) is None
     assert out.requires_grad
+
+
+@pytest.mark.slow  # a compiler
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:The .grad attribute")  # torch's
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_a_whole_step_that_is_compiled_is_the_step_that_is_not(accumulate: int) -> None:
+    ours, theirs = net(), net()
+    data = micro_batches(*[4] * 6)
+    a, b = AdamW(ours.parameters(), 0.01), AdamW(theirs.parameters(), 0.01)
+    stepper = Stepper(ours, a, accumulate=accumulate, clip_norm=0.1)
+
+    def step(batch: Batch) -> None:
+        stepper.backward(mse(ours, batch), items=len(batch[1]))
+
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    compiled: Any = torch.compile(step, backend="aot_eager")
+    for batch in stepper.over(data):
+        compiled(batch)
+    plain_stepper = Stepper(theirs, b, accumulate=accumulate, clip_norm=0.1)
+    for batch in plain_stepper.over(data):
+        plain_stepper.backward(mse(theirs, batch), items=len(batch[1]))
+    assert stepper.updates == 6 // accumulate
+    assert_same_model(ours, theirs, tolerance=1e-14)
+    graphs = torch._dynamo.utils.counters["stats"]["unique_graphs"]
+    assert graphs <= 4, "the Stepper itself was traced"

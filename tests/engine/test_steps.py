@@ -12,7 +12,7 @@ from torch.optim import SGD, AdamW, Optimizer
 from torch.profiler import profile
 
 from gradledger import Stepper
-from gradledger.engine.steps import unhooked
+from gradledger.engine.steps import unwrapped
 
 
 def trained(optimizer_of: Any = SGD, *, steps: int = 3, before: Any = None) -> list[Tensor]:
@@ -121,4 +121,4 @@ def test_an_optimizer_of_no_torch_class_is_asked_at_its_front_door() -> None:
         def step(self) -> str:
             return "stepped"
 
-    assert unhooked(Plain())() == "stepped"  # type: ignore[arg-type]
+    assert unwrapped(Plain())() == "stepped"  # type: ignore[arg-type]

@@ -12,8 +12,9 @@ from gradledger.engine.ownership import gradient_of
 from gradledger.engine.packs import Pack
 from gradledger.engine.walks import collectable
 
-# Asked of every parameter in every micro-batch: without a frame of Python's for each.
-_look = attrgetter("requires_grad", "grad", "_post_accumulate_grad_hooks")
+# Read from every parameter in every micro-batch: without a Python frame for each.
+_trainable = attrgetter("requires_grad")
+_hooks = attrgetter("_post_accumulate_grad_hooks")
 
 
 class Cells:
@@ -24,8 +25,6 @@ class Cells:
         self.all = tuple(dict.fromkeys((*members, *loose)))  # an optimizer may list one twice
         self._packed = len(members)
         self._trainable: list[bool] = []
-        self._quiet: list[tuple[bool, None, None]] = []
-        """What is seen as long as nobody freezes, deposits or waits for a deposit."""
         self._free: bool | None = None
         """Whether gradients can go past the cells; None as long as nobody wants to know."""
         self.inputs: tuple[Tensor, ...] = ()
@@ -40,18 +39,16 @@ class Cells:
 
     def look(self) -> None:
         """Sees what there is now: people freeze and unfreeze, call backward() and hang hooks."""
-        seen = list(map(_look, self.all))
-        if seen == self._quiet:
-            self.holder, self._hooked = None, False
-            return
-        trainable = [trainable for trainable, _, _ in seen]
+        trainable = list(map(_trainable, self.all))
         if trainable != self._trainable:
             self._trainable = trainable
-            self._quiet = [(each, None, None) for each in trainable]
             self._free = None
             self.inputs = tuple(compress(self.all, trainable))
-        self.holder = next((p for p in self.inputs if p.grad is not None), None)
-        self._hooked = any(hooks for _, _, hooks in seen)
+        # Empty cells are all None, which a list counts by identity: nothing compares tensors.
+        self.holder = None
+        if list(map(gradient_of, self.inputs)).count(None) != len(self.inputs):
+            self.holder = next(p for p in self.inputs if p.grad is not None)
+        self._hooked = any(map(_hooks, self.all))
 
     def look_closer(self) -> None:
         """Has the nodes that deposit asked again for hooks, which takes too long for each turn."""

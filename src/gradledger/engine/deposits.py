@@ -8,6 +8,7 @@ from weakref import ref
 
 from torch import Tensor
 
+from gradledger.engine.adding import AddingOnArrival
 from gradledger.engine.doubts import Doubts
 from gradledger.engine.group_norms import asks_for_less, may_occur
 from gradledger.engine.interrupts import HeldBack
@@ -42,6 +43,7 @@ class Deposits:
         self.itemless = False
         self.unweighed = Unweighed()
         self.doubts = Doubts(parts.ownership, parts.scaling, parts.options, parts.window)
+        self._arriving = AddingOnArrival(parts.sums)
         self.updates: Callable[[], int] = int
         """How many updates were made."""
 
@@ -71,7 +73,7 @@ class Deposits:
             raise
         self._last_loss = ref(loss)
         if listeners:
-            self._telling.walked_back(retain_graph=retain_graph)
+            self._telling.walked_back(loss, retain_graph=retain_graph)
         return None if gradients is None else (inputs, gradients)
 
     def _can_collect(self) -> bool:
@@ -164,6 +166,45 @@ class Deposits:
             if last and self._window.turn is not None:
                 self._window.turn.complete = True
 
+    def add_on_arrival(self, loss: Tensor, items: float | None, *, retain_graph: bool) -> None:
+        """One backward, whose gradients are added to the window while it goes on.
+
+        If it fails after the first of them, the window is dropped.
+        """
+        inputs = self.ready(loss)
+        if items is None:
+            self.unweighed.compare(self._window.turn, self._window)
+        amount = 1.0 if items is None else items
+        try:
+            scaled = self._scaling.apply(loss)
+            weight = self._window.weigh(amount) * self._scaling.correction(self._parts.device)
+            added = self._arriving.backward(scaled, inputs, weight, retain_graph=retain_graph)
+            with HeldBack():
+                if listeners:
+                    self._telling.walked_back(loss, retain_graph=retain_graph)
+                    self._telling.deposited(added, items)
+                self._count(loss, amount, found=bool(added))
+                if self._window.turn is not None:
+                    self._window.turn.complete = True
+        except BaseException as error:
+            if self._sums.changing:
+                self._give_up_sums(error)
+            self._ownership.clear()
+            advise(error)
+            raise
+        self._last_loss = ref(loss)
+
+    def _count(self, loss: Tensor, amount: float, *, found: bool) -> None:
+        """The sums have a deposit. Raises LossError if there was nothing to add."""
+        self._sums.changing = False
+        if not found:
+            raise LossError(
+                "the loss reaches no parameter of this Stepper's optimizer, so nothing was "
+                "deposited. Is it another net's loss, or was the net's output detached?"
+            )
+        self._window.losses.append((self._window.begun - 1, loss.detach()))
+        self._window.add(amount)
+
     def _add(self, loss: Tensor, items: float | None, collected: Collected | None) -> None:
         window = self._window
         amount = 1.0 if items is None else items
@@ -179,20 +220,12 @@ class Deposits:
             found = self._sums.add(
                 parameters, gradients, weight, widen=window.size > 1, keep=collected is None
             )
-            if found:
-                window.losses.append((window.begun - 1, loss.detach()))
-                window.add(amount)
-            self._sums.changing = False
+            self._count(loss, amount, found=found)
         except BaseException as error:
             if self._sums.changing:
                 self._give_up_sums(error)
             self._ownership.clear()
             raise
-        if not found:
-            raise LossError(
-                "the loss reaches no parameter of this Stepper's optimizer, so nothing was "
-                "deposited. Is it another net's loss, or was the net's output detached?"
-            )
 
     def _give_up_sums(self, error: BaseException) -> None:
         """Something failed in between: which of the sums have it can't be told any more."""

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import isfinite, sqrt
-from weakref import ref
 
 import torch
 from torch import Tensor, optim
 from torch.optim import Optimizer
-from torch.utils.hooks import RemovableHandle
 
+from gradledger.engine.arrivals import Arrivals
 from gradledger.engine.guards import Guard
 from gradledger.engine.options import Options
 from gradledger.engine.ownership import Group, Ownership
 from gradledger.engine.packable import ELEMENTWISE, LOW_PRECISION
+from gradledger.engine.parties import evaluates
 from gradledger.errors import NonFiniteGradient, OptionError, TornUpdateError
 from gradledger.ledger.announcing import listeners
 
@@ -28,7 +28,7 @@ ONE_BY_ONE = ELEMENTWISE | {
 
 
 class EagerRelease:
-    """Hooks on the parameters of the optimizers, which act while `spending` and not otherwise."""
+    """Spends each gradient of a backward as soon as it is complete."""
 
     def __init__(
         self, ownership: Ownership, guards: dict[Optimizer, Guard], options: Options
@@ -36,10 +36,8 @@ class EagerRelease:
         self._ownership = ownership
         self._guards = guards
         self._options = options
-        self._hooked: dict[int, RemovableHandle] = {}
-        """By id. Whose it is, the hook's own number says: ids are given out again."""
+        self._arrivals = Arrivals(self._spend)
         self._homes: dict[int, tuple[Optimizer, Group]] = {}
-        self._active = False
         self.moved: list[Tensor] = []
         """The parameters that the last backward updated."""
         self._squares = 0.0
@@ -47,12 +45,15 @@ class EagerRelease:
 
     def backward(self, loss: Tensor, inputs: list[Tensor], *, retain_graph: bool) -> None:
         """Walks back and spends on the way."""
-        self._hook(inputs)
+        self._homes = {
+            id(p): (optimizer, group)
+            for optimizer, group in self._ownership.groups()
+            for p in group["params"]
+        }
         self.moved, self._squares = [], 0.0
         try:
             with self._one_at_a_time():
-                torch.autograd.backward((loss,), retain_graph=retain_graph, inputs=inputs)
-                self._spend_unhooked(inputs)
+                self._arrivals.backward(loss, inputs, retain_graph=retain_graph)
         except BaseException as error:
             self._ownership.clear()
             if self.moved:
@@ -71,26 +72,14 @@ class EagerRelease:
         held = [group["params"] for group in groups]
         for group in groups:
             group["params"] = []
-        self._active = True
         try:
             yield
         finally:
-            self._active = False
             for group, params in zip(groups, held, strict=True):
                 group["params"] = params
 
-    def _spend_unhooked(self, inputs: list[Tensor]) -> None:
-        """Those whose hook torch has lost: it does when it swaps the contents of tensors."""
-        for p in inputs:
-            if p.grad is not None:
-                self._spend(p)
-                del self._hooked[id(p)]
-                # Or a new one would not be called, either.
-                p._post_accumulate_grad_hooks = None  # type: ignore[assignment]
-
     def _spend(self, p: Tensor) -> None:
-        if not self._active or p.grad is None:
-            return
+        assert p.grad is not None
         if p.grad.layout is not torch.strided:
             p.grad = p.grad.coalesce()
         values = p.grad if p.grad.layout is torch.strided else p.grad._values()
@@ -120,31 +109,16 @@ class EagerRelease:
             raise NonFiniteGradient(f"the gradient of {name} is not finite (NaN or Inf).")
         self._squares += norm * norm
 
-    def _hook(self, inputs: list[Tensor]) -> None:
-        self._homes = {
-            id(p): (optimizer, group)
-            for optimizer, group in self._ownership.groups()
-            for p in group["params"]
-        }
-        me = ref(self)
-
-        def spend(p: Tensor) -> None:
-            release = me()
-            if release is not None:
-                release._spend(p)
-
-        for p in inputs:
-            # No weak reference: torch would not swap the contents of a tensor that has one.
-            hooked = self._hooked.get(id(p))
-            if hooked is None or hooked.id not in (p._post_accumulate_grad_hooks or ()):
-                self._hooked[id(p)] = p.register_post_accumulate_grad_hook(spend)  # type: ignore[no-untyped-call]
-
 
 def check_eager(options: Options, optimizers: tuple[Optimizer, ...], *, scaled: bool) -> None:
-    """Raises OptionError where spending early could not be exact."""
+    """Raises OptionError where spending early could not be exact.
+
+    A window of several micro-batches is spent when it is full, by any optimizer that steps once.
+    """
     why = None
     if options.accumulate > 1:
-        why = f"accumulate={options.accumulate} adds gradients up before any of them is spent"
+        if any(map(evaluates, optimizers)):
+            why = "an optimizer that evaluates the loss itself needs its batches again"
     elif options.clip_norm is not None:
         why = "clip_norm needs all gradients before any of them is spent (clip_value does not)"
     elif scaled:

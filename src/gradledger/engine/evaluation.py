@@ -31,7 +31,7 @@ class Evaluation:
         """The most rows that fit into memory, once some did not."""
         self._too_many: int | None = None
         """How many did not, as long as nobody was told."""
-        self._keeps = kept
+        self.keeps = kept
         if kept:
             cycle.closing.closures = self
         self._kept: list[tuple[Any, LossFn[Any], float | None]] = []
@@ -93,7 +93,7 @@ class Evaluation:
             # Not tried again: the sums do not get smaller with the piece.
             self._cycle.deposits.deposit(loss, items, collected, last=last)
             self._tell_what_fits()
-            if self._keeps:
+            if self.keeps:
                 self._kept.append((piece, loss_fn, items))
             return loss.detach(), items
         if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]

@@ -112,7 +112,9 @@ class Pass(Generic[T]):
             self._iterator = self._begin()
         else:
             self._end_turn()
-        position.before_draw = randomness.capture_torch() | _states(self.generators)
+        position.before_draw = randomness.capture_torch()
+        if self.generators:
+            position.before_draw |= _states(self.generators)
         position.drawing = True
         try:
             batch = next(self._iterator)

@@ -14,7 +14,7 @@ from gradledger.engine.parts import Parts
 from gradledger.engine.ranks.meshes import pieces
 from gradledger.engine.restoring import AllOrNone, NotFiniteAfterStep, restored_on_failure
 from gradledger.engine.skips import Skip
-from gradledger.engine.steps import unhooked
+from gradledger.engine.steps import unwrapped
 from gradledger.engine.sums import local
 
 Closure = Callable[[], Tensor]
@@ -43,7 +43,7 @@ class Spending:
 
         `closure`: computes the window's gradient and loss again, for an optimizer that asks for it.
         """
-        self._sums.settle(at_once=self._window.size == 1)
+        self._sums.settle()
         finite = self._weigh(1.0 / (self._window.weight * self._scaling.unit))
         if not self._scaling.judge(finite, device):
             self._amounts.release()
@@ -68,7 +68,7 @@ class Spending:
     def _step(self, moved: list[Optimizer]) -> None:
         for optimizer, guard in self.guards.items():
             watched = is_watched(optimizer)
-            step = optimizer.step if watched else unhooked(optimizer)
+            step = optimizer.step if watched else unwrapped(optimizer)
             with guard, self._packing.standing_in(optimizer, watched=watched):
                 step()
             moved.append(optimizer)
@@ -114,17 +114,19 @@ class Spending:
 
     def _portions(self, count: int) -> list[list[Tensor]]:
         """The sums, in as many portions as there are limits: all together, or by param group."""
+        if count == 1:
+            packs = self._packing.packs
+            sums = [pack.sum for pack in packs if pack.missing is not None]
+            return [sums + list(self._sums.loose.values())]
         portions: list[list[Tensor]] = [[] for _ in range(count)]
-        which: dict[int, int] = {}
-        if count > 1:
-            groups = [group for _, group in self._ownership.groups()]
-            which.update({id(group): i for i, group in enumerate(groups)})
-            which.update({id(p): i for i, group in enumerate(groups) for p in group["params"]})
+        groups = [group for _, group in self._ownership.groups()]
+        which = {id(group): i for i, group in enumerate(groups)}
+        which.update({id(p): i for i, group in enumerate(groups) for p in group["params"]})
         for pack in self._packing.packs:
             if pack.missing is not None:
-                portions[which.get(id(pack.group), 0)].append(pack.sum)
+                portions[which[id(pack.group)]].append(pack.sum)
         for p, total in self._sums.loose.items():
-            portions[which.get(id(p), 0)].append(total)
+            portions[which[id(p)]].append(total)
         return portions
 
     def _repeated(self, total: Tensor) -> int:

@@ -12,7 +12,7 @@ from torch.amp import GradScaler
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
-from gradledger.engine import checkpoint, resuming, together, trees
+from gradledger.engine import together, trees
 from gradledger.engine.company import Company
 from gradledger.engine.cycle import Cycle
 from gradledger.engine.eager import EagerRelease, check_eager
@@ -33,22 +33,20 @@ from gradledger.engine.parties import (
     check_data,
     check_model,
     check_optimizers,
-    check_path,
     check_scaler,
     check_schedulers,
     evaluates,
     several,
 )
 from gradledger.engine.parts import Parts
-from gradledger.engine.passes import Pass, Position
+from gradledger.engine.passes import Pass
 from gradledger.engine.plan import Plan, make_plan
-from gradledger.engine.ranks import sharing
+from gradledger.engine.progress import Progress
 from gradledger.engine.ranks.joining import join
-from gradledger.engine.restoring import put_back_on_failure
 from gradledger.engine.scaling import Scaling
 from gradledger.engine.skips import Skip
 from gradledger.engine.telling import announced
-from gradledger.errors import CheckpointError, LossError, MisuseError, OptionError
+from gradledger.errors import LossError, MisuseError, OptionError
 
 if TYPE_CHECKING:
     from typing_extensions import Never
@@ -75,9 +73,9 @@ class Stepper:
     scheduler: one, or a list, that moves once per update.
     on_fault: "continue" without a micro-batch that failed, or "drop" its whole window.
     on_nonfinite: "skip" the update, or "raise" as well, or "allow" it unchecked. Default: "skip";
-        with release="eager", "raise".
+        with release="eager" and windows of one, "raise".
     pack: step small parameters together.
-    release: "eager" spends each gradient as it arrives, and frees it.
+    release: "eager" frees each gradient as it arrives: spends it, or adds it to the window.
     allow: what is not to be warned of, because it is meant: "divided", "scaled", "factors",
         "items", "eval", "unowned".
     """
@@ -107,7 +105,7 @@ class Stepper:
         check_schedulers(schedulers, optimizers)
         check_scaler(scaler, optimizers)
         if on_nonfinite is None:
-            on_nonfinite = "raise" if release == "eager" else "skip"
+            on_nonfinite = "raise" if release == "eager" and accumulate == 1 else "skip"
         options = Options(
             accumulate, clip_norm, clip_value, on_fault, on_nonfinite, pack, release, allow
         )
@@ -119,17 +117,15 @@ class Stepper:
         spread = join(model, optimizers, eager=release == "eager")
         ownership = Ownership(model, optimizers)
         packing = Packing(ownership, wanted=pack and release == "window" and spread is None)
-        self._model = model
         self._evaluates = any(map(evaluates, optimizers))
         self._cycle = Cycle(Parts(ownership, packing, scaling, schedulers, options, spread))
         self._evaluation = Evaluation(self._cycle, kept=self._evaluates)
         self._eager = (
             EagerRelease(ownership, self._cycle.closing.spending.guards, options)
-            if release == "eager"
+            if release == "eager" and options.accumulate == 1
             else None
         )
-        self._position = Position()
-        self._pass: Pass[Any] | None = None
+        self._progress = Progress(model, self._cycle, self._evaluation)
 
     # The loop -----------------------------------------------------------------------------------
 
@@ -141,18 +137,19 @@ class Stepper:
         be another Stepper's pass: windows of several micro-batches then end together.
         """
         check_data(data)
-        cycle = self._cycle
+        cycle, position = self._cycle, self._progress.position
         cycle.end_turn()
-        comeback = self._position.comeback
+        comeback = position.comeback
         if comeback is None or comeback.start is None or cycle.window.full:
             cycle.finish()
         if comeback is None:
-            self._position.leave()
+            position.leave()
         cycle.begin_pass()
         company = data.company if isinstance(data, Pass) else Company()
         company.join(cycle)
-        self._pass = Pass(data, cycle, self._position, company)
-        return self._pass
+        reads: Pass[T] = Pass(data, cycle, position, company)
+        self._progress.reads = reads
+        return reads
 
     @announced
     def backward(
@@ -189,9 +186,18 @@ class Stepper:
         turn.items = amount
         if cycle.deposits.itemless is not (amount is None):
             cycle.deposits.check_items(amount)
+        options = cycle.parts.options
+        if options.release == "eager" and more:
+            raise MisuseError(
+                'release="eager" spends or adds each loss as it arrives, and can\'t wait for '
+                "another: add the losses up, and pass the sum."
+            )
         if self._eager is not None:
-            return self._spend_at_once(loss, more=more, retain_graph=retain_graph)
+            return self._spend_at_once(loss, self._eager, retain_graph=retain_graph)
         try:
+            if options.release == "eager":
+                cycle.deposits.add_on_arrival(loss, amount, retain_graph=retain_graph)
+                return cycle.complete_turn()
             meetings = cycle.meetings
             if meetings is not None and not cycle.meets:
                 meetings = None
@@ -229,9 +235,9 @@ class Stepper:
         amount = None if items is None else count(items)
         cycle = self._cycle
         turn = cycle.enter_turn()
-        if self._eager is not None:
+        if cycle.parts.options.release == "eager":
             raise MisuseError(
-                'release="eager" spends at once, and can\'t try again: use backward().'
+                'release="eager" does not keep what a second try would need: use backward().'
             )
         if cycle.meetings is not None and not cycle.meetings.apart:
             raise MisuseError(
@@ -276,28 +282,22 @@ class Stepper:
         """What was packed, what was not, and why."""
         packing = self._cycle.parts.packing
         waiting = "packing begins after the first update" if packing.stale else None
-        if self._eager is not None:
-            waiting = 'release="eager" steps each parameter by itself'
+        if self._cycle.parts.options.release == "eager":
+            waiting = 'release="eager" has each gradient by itself'
         elif self._cycle.meetings is not None:
             waiting = "DistributedDataParallel has its gradient in a buffer of its own"
         elif not self._cycle.parts.options.pack:
             waiting = "pack=False"
         return make_plan(self._cycle.parts.ownership, packing, waiting=waiting)
 
-    def _spend_at_once(self, loss: Tensor, *, more: bool, retain_graph: bool) -> bool:
-        assert self._eager is not None
-        if more:
-            raise MisuseError(
-                'release="eager" spends each loss as it arrives, and can\'t wait for another: add '
-                "the losses up, and pass the sum."
-            )
+    def _spend_at_once(self, loss: Tensor, eager: EagerRelease, *, retain_graph: bool) -> bool:
         cycle = self._cycle
         inputs = list(cycle.deposits.ready(loss))
-        self._eager.backward(loss, inputs, retain_graph=retain_graph)
+        eager.backward(loss, inputs, retain_graph=retain_graph)
         cycle.deposits.remember(loss)
-        if not self._eager.moved:
+        if not eager.moved:
             raise LossError("the loss reaches no parameter of this Stepper's optimizer.")
-        cycle.parts.telling.spent_at_once(self._eager.moved, retain_graph=retain_graph)
+        cycle.parts.telling.spent_at_once(loss, eager.moved, retain_graph=retain_graph)
         cycle.complete_turn()
         cycle.closing.count_update()
         return True
@@ -327,7 +327,7 @@ class Stepper:
     @property
     def epoch(self) -> int:
         """Passes over the data completed."""
-        return self._position.epoch
+        return self._progress.position.epoch
 
     @property
     def micro_batches(self) -> int:
@@ -347,28 +347,7 @@ class Stepper:
 
     def state_dict(self) -> dict[str, Any]:
         """All that is needed, besides model and optimizer, to go on bit for bit."""
-        if self._evaluates and self._cycle.window.open:
-            raise CheckpointError(
-                "this optimizer evaluates the window's batches again when it is full, and they are "
-                "not part of the state. Save when the window is spent: after flush(), for one."
-            )
-        meetings, turn = self._cycle.meetings, self._cycle.window.turn
-        begun = self._cycle.window.begun - (turn is not None and not turn.complete)
-        if meetings is not None and not (meetings.apart or meetings.alike) and begun:
-            raise CheckpointError(
-                "FSDP2 keeps the sums of an open window, and they are not part of the state. Save "
-                f"when the window is spent; {begun} of {self._cycle.window.size} micro-batches are "
-                "in this one."
-            )
-        return self._local_state()
-
-    def _local_state(self) -> dict[str, Any]:
-        reads = self._pass
-        while reads is not None and isinstance(reads.data, Pass):
-            reads = reads.data
-        own = [] if reads is None else reads.generators
-        state = resuming.state_of(self._cycle, self._position, own)
-        return checkpoint.described(state | {"fitting": self._evaluation.fitting})
+        return self._progress.state_dict()
 
     @announced
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -376,33 +355,7 @@ class Stepper:
 
         Raises CheckpointError, and changes nothing, where it does not fit.
         """
-        found = self._differences(state)
-        if found:
-            raise CheckpointError(f"the state does not fit this Stepper: {'; '.join(found)}.")
-        before = resuming.Before(self._cycle, self._position)
-        try:
-            self._position = resuming.go_on(state, self._cycle)
-        except Exception as error:
-            before.come_back()
-            raise CheckpointError(
-                f"the state does not fit this Stepper: {type(error).__name__}: {error}. Nothing "
-                "was changed."
-            ) from error
-        self._evaluation.fitting = state["fitting"]
-        self._evaluation.forget()
-        self._pass = None
-        if self._cycle.meetings is not None:
-            self._cycle.meetings.arrange(self._cycle.window.begun + 1)
-
-    def _differences(self, state: object) -> list[str]:
-        found = resuming.differences(state, self._cycle)
-        if not found and isinstance(state, Mapping):
-            fitting = state.get("fitting", 0)
-            if fitting is not None and (type(fitting) is not int or fitting < 1):
-                found.append(
-                    "its 'fitting' is damaged" if "fitting" in state else "it has no 'fitting'"
-                )
-        return found
+        self._progress.load_state_dict(state)
 
     @announced
     def shared_state_dict(self) -> dict[str, Any]:
@@ -410,19 +363,7 @@ class Stepper:
 
         It can be loaded on another number of ranks.
         """
-        cycle = self._cycle
-        if cycle.meetings is None:
-            raise MisuseError("the model is not spread over ranks: state_dict() is all there is.")
-        turn = cycle.window.turn
-        whole = cycle.meetings.apart or cycle.meetings.alike
-        given_up = turn is not None and turn.given_up and whole
-        if turn is not None and not (turn.complete or given_up):
-            raise MisuseError(
-                "this micro-batch has had no backward() yet, and what the ranks have is put "
-                "together now. Call shared_state_dict() after it."
-            )
-        sharing.put_together(cycle)
-        return sharing.shared_state(cycle, self._local_state())
+        return self._progress.shared_state_dict()
 
     @announced
     def load_shared_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -430,49 +371,13 @@ class Stepper:
 
         On another number of ranks, `over` begins with the first of the data that it is given.
         """
-        cycle = self._cycle
-        if cycle.meetings is None:
-            raise MisuseError("the model is not spread over ranks: use load_state_dict().")
-        local, rest = sharing.opened(state, cycle)
-        if local["random"] is None:
-            local["random"] = self._local_state()["random"]
-        self.load_state_dict(checkpoint.described(local))
-        sharing.take_up(state, rest, cycle)
+        self._progress.load_shared_state_dict(state)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes model, optimizers and this Stepper's state to one file, whole or not at all."""
-        check_path(path)
-        if self._cycle.meetings is not None and not self._cycle.meetings.apart:
-            raise CheckpointError(
-                "no rank has all of a sharded model. Save it with torch.distributed.checkpoint, "
-                "and with it stepper.shared_state_dict()."
-            )
-        optimizers = self._cycle.parts.ownership.optimizers
-        content = checkpoint.describe(self._model, optimizers)
-        checkpoint.write(path, checkpoint.described({**content, "stepper": self.state_dict()}))
+        self._progress.save(path)
 
     @announced
     def load(self, path: str | os.PathLike[str]) -> None:
         """Goes on from a file. Raises CheckpointError, and changes nothing, if it does not fit."""
-        check_path(path)
-        saved = checkpoint.read(path)
-        cycle = self._cycle
-        optimizers = cycle.parts.ownership.optimizers
-        found = checkpoint.differences(saved, self._model, optimizers)
-        found += self._differences(saved.get("stepper"))
-        if not found and (saved["stepper"]["version"] > resuming.OLDEST or "kinds" in saved):
-            found = checkpoint.misfits(saved, besides=checkpoint.HEADER)
-        if found:
-            raise CheckpointError(f"{os.fspath(path)} does not fit: {'; '.join(found)}.")
-        before = resuming.Before(cycle, self._position)
-        cycle.parts.packing.unpack()
-        try:
-            with put_back_on_failure(self._model, optimizers):
-                checkpoint.take_up(saved, self._model, optimizers)
-                self.load_state_dict(saved["stepper"])
-        except Exception as error:
-            before.come_back()
-            raise CheckpointError(
-                f"{os.fspath(path)} does not fit: {type(error).__name__}: {error}. Nothing was "
-                "changed."
-            ) from error
+        self._progress.load(path)

@@ -6,10 +6,11 @@ So one that fails half way has torn nothing but cells, which are cleared (Law 9)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 import torch
 from torch import Tensor
+from torch.optim import Optimizer
 
 from gradledger.engine.packable import LOW_PRECISION
 from gradledger.engine.packing import Packing
@@ -119,20 +120,23 @@ class Sums:
         for pack in self._packing.packs:
             pack.forget()
 
-    def settle(self, *, at_once: bool) -> None:
+    def settle(self) -> None:
         """Takes those packs apart that can't be stepped as one.
-
-        `at_once`: nobody had a chance to move a member since its deposit.
 
         A member without a deposit must not be moved by momentum or decay, and one that was given
         other memory or other state has left the pack.
         """
+        entries: dict[Optimizer, Set[int]] = {}
         for pack in list(self._packing.packs):
             if pack.missing:
                 absent = [pack.members[i] for i in pack.missing]
                 self._take_over(pack)
                 self._packing.evict(pack, absent)
-            elif not ((at_once or pack.in_place()) and pack.intact()):
+                continue
+            optimizer = pack.optimizer
+            if optimizer not in entries:
+                entries[optimizer] = set(map(id, optimizer.state.values()))
+            if not (pack.in_place() and pack.intact(entries[optimizer])):
                 self._take_over(pack)
                 self._packing.remove(pack)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
+import torch
 from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
@@ -33,15 +34,24 @@ from gradledger.ledger.events import (
 )
 from gradledger.ledger.places import Place
 
+_DISABLE: Callable[[Any], Any] = getattr(torch, "_disable_dynamo", torch.compiler.disable)
+"""Like `torch.compiler.disable`, and loads the compiler when it is called and not before."""
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def announced(method: Callable[P, R]) -> Callable[P, R]:
-    """A method in which gradients are moved, and that tells of it."""
+    """A method that moves gradients, and announces it. torch.compile runs it as it is.
+
+    Traced, it would be cut into many small graphs, which round otherwise and are slower.
+    """
+    untraced: Callable[P, R] = _DISABLE(method)
 
     @wraps(method)
     def performed(*args: P.args, **kwargs: P.kwargs) -> R:
+        if torch.compiler.is_dynamo_compiling():
+            return untraced(*args, **kwargs)
         if not listeners:
             return method(*args, **kwargs)
         with performing():
@@ -61,8 +71,8 @@ class Telling:
         self._options = options
         self._local = local
         """What is deposited is this rank's own, until the ranks meet."""
-        self._losses: list[tuple[Listener, Place, bool]] = []
-        """Where the losses of this micro-batch went back, and whether their graph was kept."""
+        self._losses: list[tuple[Listener, Place, Tensor | None, bool]] = []
+        """This micro-batch's losses: where they went back, and whether their graph was kept."""
 
     def batch(self) -> None:
         """The loop has drawn other data."""
@@ -74,9 +84,10 @@ class Telling:
         for listener in listeners:
             listener.hear(EpochEnd(listener.here(), restarts=True))
 
-    def walked_back(self, *, retain_graph: bool) -> None:
+    def walked_back(self, loss: Tensor, *, retain_graph: bool) -> None:
         """A backward has run. It is a deposit once its micro-batch is complete."""
-        self._losses += [(listener, listener.here(), retain_graph) for listener in listeners]
+        value = loss.detach()
+        self._losses += [(listener, listener.here(), value, retain_graph) for listener in listeners]
 
     def forget(self) -> None:
         """What has walked back so far is not told."""
@@ -87,17 +98,29 @@ class Telling:
         got = list(parameters) if self._losses else []
         if got:
             weight = Weight("sum", items=None if items is None else round(items))
-            for listener, at, retain in self._losses:
+            summed = self._summed(1 if items is None else items)
+            for listener, at, _, retain in self._losses:
                 cells, scaler = listener.cells(got), self._scaler(listener)
+                if listener.measures:
+                    listener.loss(*summed.pop(id(listener), (0.0, 0)))
                 listener.hear(
                     Backward(at, cells, weight, scaler, local=self._local, retain_graph=retain)
                 )
         self._losses.clear()
 
+    def _summed(self, items: float) -> dict[int, tuple[Tensor | None, float]]:
+        """For each listener that measures, the sum of this micro-batch's losses. They are of the
+        same items, which count once: the first `Backward` has them all."""
+        losses: dict[int, list[Tensor | None]] = {}
+        for listener, _, loss, _ in self._losses:
+            if listener.measures:
+                losses.setdefault(id(listener), []).append(loss)
+        return {who: (_sum(of), items) for who, of in losses.items()}
+
     def taken_up(self, parameters: Iterable[Tensor]) -> None:
         """Sums were loaded, of deposits that another process made."""
         for listener in listeners:
-            self._losses.append((listener, listener.here(), False))
+            self._losses.append((listener, listener.here(), None, False))
         self.deposited(parameters, None)
 
     def met(self, sums: Sequence[Tensor], held: Collection[Tensor]) -> None:
@@ -106,9 +129,9 @@ class Telling:
         for listener in listeners:
             listener.hear(Sync(listener.here(), listener.cells(sums)))
 
-    def spent_at_once(self, moved: Sequence[Tensor], *, retain_graph: bool) -> None:
+    def spent_at_once(self, loss: Tensor, moved: Sequence[Tensor], *, retain_graph: bool) -> None:
         """Every gradient was spent as it arrived."""
-        self.walked_back(retain_graph=retain_graph)
+        self.walked_back(loss, retain_graph=retain_graph)
         self.deposited(moved, None)
         self.spent(moved, 1.0)
 
@@ -176,6 +199,15 @@ class Telling:
     def _scaler(self, listener: Listener) -> str | None:
         scaler = self._scaling.scaler
         return None if scaler is None else listener.name("scaler", scaler)
+
+
+def _sum(losses: Iterable[Tensor | None]) -> Tensor | None:
+    total: Tensor | None = None
+    for loss in losses:
+        if loss is None:
+            return None
+        total = loss if total is None else total + loss
+    return total
 
 
 def _parameters(optimizer: Optimizer) -> Iterable[Tensor]:

@@ -47,8 +47,8 @@ def deposit(cycle: Cycle, meetings: Meetings, loss: Tensor, items: float | None)
         raise
     cycle.deposits.remember(loss)
     if listeners:
-        for _ in losses:
-            cycle.parts.telling.walked_back(retain_graph=False)
+        for each in losses:
+            cycle.parts.telling.walked_back(each, retain_graph=False)
     if not met:
         cycle.deposits.deposit(loss, items)
         return

@@ -88,10 +88,13 @@ def shards(ranks: int) -> dict[str, Callable[[], Any]]:
     return {name: partial(train, each, shard) for name, each in sharded(ranks).items()}
 
 
+RANDOM = 100
+
+
 def random_schedules(ranks: int, *, shards: bool) -> dict[str, Schedule]:
     """Uneven data with faults here and there, the same each time."""
     found = {}
-    for seed in range(100):
+    for seed in range(RANDOM):
         dice = random.Random(f"{seed} {shards}")
         accumulate = dice.choice([1, 2, 3, 5])
         lengths = [dice.randint(1 if shards else 0, 9) for _ in range(ranks)]
@@ -114,7 +117,7 @@ def random_schedules(ranks: int, *, shards: bool) -> dict[str, Schedule]:
 
 
 def random_replicas(ranks: int) -> dict[str, Callable[[], Any]]:
-    """A hundred under DDP."""
+    """All of them under DDP."""
     from tests.engine.ranks.program import train
 
     found = random_schedules(ranks, shards=False)
@@ -122,7 +125,7 @@ def random_replicas(ranks: int) -> dict[str, Callable[[], Any]]:
 
 
 def random_shards(ranks: int) -> dict[str, Callable[[], Any]]:
-    """A hundred under FSDP2."""
+    """All of them under FSDP2."""
     from tests.engine.ranks.program import shard, train
 
     found = random_schedules(ranks, shards=True)

@@ -10,6 +10,7 @@ from tests.engine.ranks.launching import launch
 # Takes long: torchrun and each rank are, for DDP, real processes, and load torch.
 @pytest.mark.parametrize(
     ("program", "real"),
+    # Takes long: each rank trains the example, the first in real processes, which load torch.
     [pytest.param("ddp.py", True, marks=pytest.mark.slow), ("fsdp.py", False)],
 )
 def test_the_auditor_finds_nothing_on_two_ranks(program: str, real: bool) -> None:

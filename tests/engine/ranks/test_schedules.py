@@ -38,7 +38,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
 
 @pytest.mark.parametrize(
     ("key", "name"),
-    # Takes long: three ranks train a hundred random schedules one after another.
+    # Takes long: three ranks train many random schedules one after another.
     slow_but(
         lambda case: "random" not in case[0],
         [(key, name) for key, found in SETS.items() for name in found],
