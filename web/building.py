@@ -107,7 +107,8 @@ def _is_made() -> bool:
 def _fingerprint() -> str:
     named = [WEB / "package-lock.json", WEB / "build.mjs"]
     found = hashlib.sha256()
-    for path in [*named, *sorted((WEB / "src").iterdir())]:
+    sources = sorted(path for path in (WEB / "src").rglob("*") if path.is_file())
+    for path in [*named, *sources]:
         found.update(f"{path.name}\0".encode())
         # A checkout on Windows may have other line ends; they make no other bundle.
         found.update(path.read_bytes().replace(b"\r\n", b"\n"))

@@ -168,7 +168,7 @@ def test_machines_get_the_path_and_what_it_assumes() -> None:
         {"path": "train.py", "cell": None, "line": 1, "column": 0}
     ]
     assert found[1]["assumptions"] == ["only with `--accum` above 1; its default is 1"]
-    for format in ("github", "gitlab", "sarif"):
+    for format in ("github", "gitlab", "rdjson", "sarif"):
         assert "Assumes: only with `--accum` above 1; its default is 1." in rendered(much(), format)
     results = json.loads(rendered(much(), "sarif"))["runs"][0]["results"]
     (flow,) = results[0]["codeFlows"][0]["threadFlows"]

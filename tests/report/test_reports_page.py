@@ -37,6 +37,8 @@ def test_every_table_is_described_as_in_the_code() -> None:
 
 def test_every_tag_is_there(tmp_path: Path) -> None:
     measures = runs.norms("optimizer-1", [1.0, 2.0], ["PARAMETER"])
+    others = {(name, "optimizer-1", ""): [1.0, 2.0] for name in ("loss", "learning rate")}
+    measures = {**measures, **others}
     named = {"called": {"optimizer-1": "OPTIMIZER"}, "measures": measures}
     written = {*read_run(tmp_path, runs.scaled(), **named)}
     (tmp_path / "known").mkdir()

@@ -86,6 +86,11 @@ export function axis(paint: Colours): Option {
   };
 }
 
+/** The axis of all charts that have steps across. */
+export function steps(paint: Colours, turns: number): Option {
+  return { ...axis(paint), type: "value", min: 0, max: turns, splitLine: { show: false }, axisLabel: { ...axis(paint).axisLabel, showMaxLabel: false, formatter: (at: number) => (Number.isInteger(at) ? at.toLocaleString("en-US") : "") } };
+}
+
 /** A short number for an axis or a tooltip. */
 export function short(value: number): string {
   if (value === 0) return "0";

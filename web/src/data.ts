@@ -38,6 +38,8 @@ export interface Heat {
   cells: string;
 }
 
+export type Measure = "loss" | "rate" | "norm" | "ratio";
+
 export interface Measures {
   lines: Line[];
   binned: boolean;
@@ -47,12 +49,12 @@ export interface Measures {
 export interface Data {
   sites: [where: string, code: string][];
   weights: string[];
-  findings: { rule: string; severity: Severity; says: string; where: string }[];
+  findings: { rule: string; severity: Severity; says: string; where: string; count: number }[];
   ranks: PackedRank[];
   flows: { sites: number[]; lanes: string[]; links: [site: number, lane: number, fate: number, entries: number, leak: 0 | 1][] };
   differences: [turn: number, last: number, what: string][];
   noun: string;
-  measures: Record<"norm" | "ratio", Measures | null>;
+  measures: Record<Measure, Measures | null>;
 }
 
 /** Undoes the packing: a negative number goes back that far, and the next says how much to copy. */

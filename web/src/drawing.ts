@@ -8,28 +8,34 @@ import type { Colours } from "./theme";
 
 export const LANE = 52;
 
-/** How steps went in a stretch, as parts of the bar's height. */
+/** Of what went as it should. */
+const PALE = 0.3;
+const LEAST_WIDTH = 3;
+const LEAST_HEIGHT = 8;
+
+/** How steps went in a stretch: a pale bar for all of them, and what went wrong or was skipped as
+ * a part of its height. */
 export function drawShare(shape: Extract<Shape, { is: "share" }>, api: Option, paint: Colours, thickness: number): Option {
   const [left, middle] = api.coord([shape.from, shape.row]);
   const [right] = api.coord([shape.to, shape.row]);
   const height = Math.min((api.size([0, 1]) as number[])[1], LANE) * thickness;
   const all = shape.spent + shape.skipped;
-  const parts: [number, string][] = [
-    [shape.skipped, paint.skipped],
+  const top = middle - height / 2;
+  const width = Math.max(right - left, 1) + 0.3;
+  const rect = (x: number, y: number, wide: number, high: number, fill: string, opacity = 1) => ({ type: "rect", shape: { x, y, width: wide, height: high }, style: { fill, opacity } });
+  const children = [rect(left, top, width, height, paint.spent, PALE)];
+  let drawn = 0;
+  for (const [n, fill] of [
     [shape.misspent, paint.again],
-    [shape.spent - shape.misspent, paint.spent],
-  ];
-  // A single skipped step among thousands is still seen.
-  const least = Math.min(2.5, height / 4);
-  const heights = parts.map(([n]) => (n ? Math.max((n / all) * height, least) : 0));
-  heights[heights.indexOf(Math.max(...heights))] -= heights.reduce((sum, h) => sum + h, 0) - height;
-  let top = middle - height / 2;
-  const children = parts.flatMap(([n, fill], index) => {
-    if (!n) return [];
-    const rect = { type: "rect", shape: { x: left, y: top, width: Math.max(right - left, 1) + 0.3, height: heights[index] }, style: { fill } };
-    top += heights[index];
-    return [rect];
-  });
+    [shape.skipped, paint.skipped],
+  ] as const) {
+    if (!n) continue;
+    // A single wrong or skipped step among thousands is still seen.
+    const wide = Math.max(width, LEAST_WIDTH);
+    const high = Math.max((n / all) * height, Math.min(LEAST_HEIGHT, height / 3));
+    children.push(rect(left, top, wide, height, fill, PALE), rect(left, top + height - drawn - high, wide, high, fill));
+    drawn += high;
+  }
   return { type: "group", children };
 }
 
@@ -71,8 +77,8 @@ export function drawLine(shape: Extract<Shape, { is: "line" }>, api: Option, pai
   };
 }
 
-/** A number in a circle, a line down to where it was seen first, and one along to where last. */
-export function drawPin(pin: PinShape, params: Option, api: Option, paint: Colours): Option {
+/** A number in a circle, how often where there is room, a line down to where it was seen first, and one along to where last. */
+export function drawPin(pin: PinShape, often: string, params: Option, api: Option, paint: Colours): Option {
   const [x] = api.coord([api.value(0), 0]);
   const [first] = api.coord([pin.at, 0]);
   const [last] = api.coord([pin.last, 0]);
@@ -85,6 +91,7 @@ export function drawPin(pin: PinShape, params: Option, api: Option, paint: Colou
       { type: "line", shape: { x1: first, x2: Math.max(Math.min(last, left + width), first), y1: 22, y2: 22 }, style: { stroke: colour, lineWidth: 2, opacity: 0.35 }, silent: true },
       { type: "circle", shape: { cx: x, cy: 11, r: 9 }, style: { fill: colour } },
       { type: "text", style: { text: String(pin.finding + 1), x, y: 11, align: "center", verticalAlign: "middle", fill: paint.paper, font: `600 11px ${FONT}` }, silent: true },
+      ...(often ? [{ type: "text", style: { text: often, x: x + 13, y: 11, align: "left", verticalAlign: "middle", fill: paint.soft, font: `11px ${FONT}` }, silent: true }] : []),
     ],
   };
 }

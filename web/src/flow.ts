@@ -6,12 +6,14 @@ import { counted, el } from "./dom";
 import type { Colours } from "./theme";
 
 const FATES = ["spent once", "spent again", "cleared", "left over"];
+/** A label of two lines beside a thin node has room. */
+const GAP = 36;
 const FATE_COLOURS = ["spent", "again", "cleared", "left"] as const;
 
 export function flow(box: HTMLElement, data: Data): Chart | null {
   const { sites, lanes, links } = data.flows;
   if (!links.length) return null;
-  box.style.height = `${56 * Math.max(sites.length, lanes.length, new Set(links.map((link) => link[2])).size, 2) + 50}px`;
+  box.style.height = `${(56 + GAP - 18) * Math.max(sites.length, lanes.length, new Set(links.map((link) => link[2])).size, 2) + 60}px`;
   return chart(box, (paint, width) => ({
     tooltip: {
       ...tooltip(paint),
@@ -23,10 +25,10 @@ export function flow(box: HTMLElement, data: Data): Chart | null {
         type: "sankey",
         left: 8,
         right: width < 560 ? 84 : 110,
-        top: 26,
-        bottom: 10,
+        top: 22,
+        bottom: 24,
         nodeWidth: 10,
-        nodeGap: 18,
+        nodeGap: GAP,
         nodeAlign: "justify",
         draggable: false,
         layoutIterations: 0,

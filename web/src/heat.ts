@@ -1,17 +1,18 @@
 // The same numbers by layer: layers down, steps across.
 
-import { axis, chart, MONO, short, tooltip, type Chart } from "./charts";
+import { axis, chart, MONO, short, steps, tooltip, type Chart } from "./charts";
 import type { Data, Heat } from "./data";
 import { el } from "./dom";
 import { number } from "./spend";
 import { isDark } from "./theme";
 
-export function heat(box: HTMLElement, data: Data, heat: Heat, turns: number): Chart {
+/** `left` is where the columns begin, so that other charts can begin there, too. */
+export function heat(box: HTMLElement, data: Data, heat: Heat, turns: number, left: (width: number) => number): Chart {
   const values = decoded(heat);
   const row = heat.rows.length > 24 ? 11 : 18;
   box.style.height = `${heat.rows.length * row + 84}px`;
   return chart(box, (paint, width) => ({
-    grid: { left: labels(heat, width), right: 16, top: 8, bottom: 70 },
+    grid: { left: left(width), right: 16, top: 8, bottom: 70 },
     tooltip: {
       ...tooltip(paint),
       formatter: (event: { value: [number, number, number] }) => {
@@ -21,7 +22,12 @@ export function heat(box: HTMLElement, data: Data, heat: Heat, turns: number): C
         return el("div", { class: "told" }, el("p", { class: "told-head mono" }, heat.rows[at]), el("p", {}, `${heat.lanes[at]}, ${first === last ? `${data.noun} ${number(first)}` : `${data.noun}s ${number(first)} to ${number(last)}`}: about `, el("b", {}, short(Number((10 ** value).toPrecision(2))))));
       },
     },
-    xAxis: { ...axis(paint), type: "category", data: Array.from({ length: heat.columns }, (_, column) => Math.floor((column * turns) / heat.columns) + 1), splitLine: { show: false }, axisLabel: { ...axis(paint).axisLabel, interval: Math.max(Math.ceil(heat.columns / (width < 560 ? 4 : 10)) - 1, 0), formatter: (at: string) => number(Number(at)) } },
+    // Columns are categories to ECharts; the axis that is shown is that of the lines above.
+    xAxis: [
+      { type: "category", show: false, data: Array.from({ length: heat.columns }, (_, column) => column) },
+      { ...steps(paint, turns), position: "bottom" },
+    ],
+    dataZoom: [{ type: "inside", xAxisIndex: [0, 1], filterMode: "none", zoomOnMouseWheel: false, moveOnMouseMove: false, moveOnMouseWheel: false, preventDefaultMouseMove: false }],
     yAxis: {
       ...axis(paint),
       type: "category",
@@ -29,7 +35,7 @@ export function heat(box: HTMLElement, data: Data, heat: Heat, turns: number): C
       data: heat.rows,
       axisLine: { show: false },
       splitLine: { show: false },
-      axisLabel: { color: paint.soft, fontFamily: MONO, fontSize: row > 12 ? 11 : 9, interval: 0, width: labels(heat, width) - 10, overflow: "truncate" },
+      axisLabel: { color: paint.soft, fontFamily: MONO, fontSize: row > 12 ? 11 : 9, interval: 0, width: left(width) - 10, overflow: "truncate" },
     },
     visualMap: {
       type: "continuous",
@@ -37,7 +43,7 @@ export function heat(box: HTMLElement, data: Data, heat: Heat, turns: number): C
       max: heat.high,
       calculable: false,
       orient: "horizontal",
-      left: labels(heat, width),
+      left: left(width),
       bottom: 4,
       itemWidth: 10,
       itemHeight: width < 560 ? 90 : 160,
@@ -49,8 +55,9 @@ export function heat(box: HTMLElement, data: Data, heat: Heat, turns: number): C
   }));
 }
 
-function labels(heat: Heat, width: number): number {
-  const longest = Math.max(...heat.rows.map((row) => row.length), 4) * 6.8 + 14;
+/** The room that the names of all layers take. */
+export function labels(heats: Heat[], width: number): number {
+  const longest = Math.max(...heats.flatMap((heat) => heat.rows.map((row) => row.length)), 4) * 6.8 + 14;
   return Math.round(Math.min(longest, width * (width < 560 ? 0.34 : 0.28)));
 }
 

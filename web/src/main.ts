@@ -1,14 +1,19 @@
 // The page works without this, as far as the verdict and the findings go; this draws the rest.
 
 import { resizeAll } from "./charts";
-import { leaksOf, Rank, type Data } from "./data";
+import { curves } from "./curves";
+import { leaksOf, Rank, type Data, type Measure } from "./data";
 import { byId, calm } from "./dom";
 import { openFinding, startFindings, startRules } from "./findings";
 import { flow } from "./flow";
-import { heat } from "./heat";
-import { norms } from "./norms";
+import { heat, labels } from "./heat";
 import { forPrint, startTheme } from "./theme";
+import "./player/element.js";
 import { Timeline } from "./timeline";
+
+const MEASURES: Measure[] = ["loss", "rate", "norm", "ratio"];
+/** For the numbers of an axis. */
+const LEFT = 58;
 
 /** About the width of A4 and of Letter between their margins. */
 const PAPER = 660;
@@ -30,7 +35,7 @@ function start(): void {
   ready();
   if (!data) return;
   // What is below the first screen can wait until the first screen is there.
-  const rest: (() => void)[] = [() => drawFlow(data), ...(["norm", "ratio"] as const).map((kind) => () => drawMeasures(data, ranks, kind, timeline))];
+  const rest: (() => void)[] = [() => drawFlow(data), ...MEASURES.map((kind) => () => drawMeasures(data, ranks, kind, timeline))];
   const next = () => {
     rest.shift()?.();
     if (rest.length) whenIdle(next);
@@ -58,23 +63,25 @@ function drawFlow(data: Data): void {
   if (box) flow(box, data);
 }
 
-function drawMeasures(data: Data, ranks: Rank[], kind: "norm" | "ratio", timeline: Timeline | null): void {
+function drawMeasures(data: Data, ranks: Rank[], kind: Measure, timeline: Timeline | null): void {
   const measures = data.measures[kind];
   if (!measures) return;
-  const box = byId(`${kind}-chart`);
-  if (box && measures.lines.length) {
-    const drawn = norms(box, data, ranks, measures, kind);
-    let waiting = 0;
-    // It follows the timeline when that rests: while it moves, nothing else is worth its frames.
-    timeline?.onRange((startValue, endValue) => {
-      clearTimeout(waiting);
-      waiting = setTimeout(() => drawn.dispatchAction({ type: "dataZoom", startValue, endValue }), 150);
-    });
-  }
   const turns = Math.max(...ranks.map((rank) => rank.turns.length), 1);
+  const heats = MEASURES.flatMap((each) => data.measures[each]?.heats ?? []);
+  // One scale of steps for all of them, line below line.
+  const left = (width: number) => (heats.length ? Math.max(labels(heats, width), LEFT) : LEFT);
+  const box = byId(`${kind}-chart`);
+  const drawn = box && measures.lines.length ? [curves(box, data, ranks, measures, kind, left)] : [];
   measures.heats.forEach((one, index) => {
     const place = byId(`${kind}-heat-${index}`);
-    if (place) heat(place, data, one, turns);
+    if (place) drawn.push(heat(place, data, one, turns, left));
+  });
+  let waiting = 0;
+  // They follow the timeline when that rests: while it moves, nothing else is worth its frames.
+  timeline?.onRange((from, to) => {
+    clearTimeout(waiting);
+    const shown = { start: (100 * from) / turns, end: (100 * to) / turns };
+    waiting = setTimeout(() => drawn.forEach((each) => each.dispatchAction({ type: "dataZoom", ...shown })), 150);
   });
 }
 

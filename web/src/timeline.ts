@@ -31,7 +31,7 @@ export class Timeline {
   private left = 0;
   private level: Level = "density";
   private drawn: Shape[] = [];
-  private pinsDrawn: { pin: PinShape; x: number }[] = [];
+  private pinsDrawn: { pin: PinShape; x: number; often: string }[] = [];
   private chosen: { rank: number; turn: number } | null = null;
   private frame = 0;
   private readonly ranging: Range[] = [];
@@ -227,16 +227,22 @@ export class Timeline {
   }
 
   /** Pins next to each other where they would hide one another. */
-  private placedPins(width: number): { pin: PinShape; x: number }[] {
+  private placedPins(width: number): { pin: PinShape; x: number; often: string }[] {
     const scale = width / (this.to - this.from);
     let taken = -Infinity;
-    return this.pins
+    const placed = this.pins
       .filter((pin) => pin.at >= this.from - 1e-9 && pin.at <= this.to + 1e-9)
       .slice(0, 60)
       .map((pin) => {
         taken = Math.max(taken + 19, (pin.at - this.from) * scale);
-        return { pin, x: this.from + taken / scale };
+        return { pin, left: taken };
       });
+    return placed.map(({ pin, left }, index) => {
+      const { rule, count } = this.data.findings[pin.finding];
+      const often = `${rule}, ${counted(count, "time")}`;
+      const room = (placed[index + 1]?.left ?? width) - left;
+      return { pin, x: this.from + left / scale, often: room > 40 + often.length * 6.5 ? often : "" };
+    });
   }
 
   private bands(): number[][] {
@@ -260,7 +266,7 @@ export class Timeline {
 
   private pin(params: Option, api: Option, paint: Colours): Option {
     const drawn = this.pinsDrawn[params.dataIndex];
-    return drawn && drawPin(drawn.pin, params, api, paint);
+    return drawn && drawPin(drawn.pin, drawn.often, params, api, paint);
   }
 
   private tell(event: Option): HTMLElement | string {

@@ -27,8 +27,8 @@ def watch(parent: Forkable) -> None:
 
 
 def _before() -> None:
-    # A child born while a thread is inside SQLite inherits SQLite's locks with nobody to open
-    # them: its own databases, say a dataset's, would wait for ever.
+    # A child born while a thread is inside SQLite inherits SQLite's locks with no thread to
+    # release them: its own databases, say a dataset's, would wait forever.
     for parent in list(_parents):
         parent.hold_still(PATIENCE)
 

@@ -93,7 +93,7 @@ class Recorder:
     def measure(
         self, name: str, value: float, *, step: int, optimizer: str = "", cell: str = ""
     ) -> None:
-        """Take a number of a step, such as a gradient norm. The last one said for a step stands."""
+        """Take a number of a step, such as a gradient norm. The last one for a step is valid."""
         self.measure_each(name, {cell: value}, step=step, optimizer=optimizer)
 
     def measure_each(
@@ -127,7 +127,7 @@ class Recorder:
         self._sources[path] = text
 
     def remark(self, topic: str, text: str, *, name: str = "") -> None:
-        """Take something else that a report needs. The last said of a topic and a name stands."""
+        """Take something else that a report needs. The last one of a topic and name is valid."""
         self._remarks[topic, name] = text
 
     @property

@@ -1,4 +1,4 @@
-"""Do the books balance, and how bad is it if they do not?"""
+"""Whether the books balance, and how bad it is if they don't."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def faultless(verdict: Verdict | Inspection) -> bool:
 def balance(verdict: Verdict | Inspection) -> bool:
     """Whether the books balance: no law is broken, and nothing was left out of sight.
 
-    Of a run, all that it did was seen. Of a check, all was followed, and no finding is hidden.
+    For a run, everything was seen. For a check, all code was followed, and no finding is hidden.
     """
     if isinstance(verdict, Inspection):
         return faultless(verdict) and not left_open(verdict)

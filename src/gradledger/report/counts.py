@@ -26,8 +26,8 @@ COUNTED: dict[str, tuple[str, str]] = {
 }
 """What a finding's count counts, and the evidence whose place is where that happens.
 
-A rule that is not here is counted in times. Only some stand where the event that breaks them
-happens: GL301 stands at the backward and is broken by the step.
+A rule that is not here is counted in times. Only some are reported at the event that breaks
+them: GL301 is reported at the backward and is broken by the step.
 """
 
 KINDS: dict[str, type[Event]] = {
@@ -62,7 +62,7 @@ def extent(finding: Finding, verdict: Verdict) -> str:
 
 
 def occurrences(finding: Finding, verdict: Verdict) -> int | None:
-    """How often that which the finding counts happened at all; None where nobody knows."""
+    """How often that which the finding counts happened at all; None if that is unknown."""
     thing, where = COUNTED.get(finding.rule, ("", None))
     if where is None:
         return None

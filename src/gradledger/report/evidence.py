@@ -57,7 +57,7 @@ def rows(finding: Finding, terminal: Terminal, sources: Sources) -> Iterator[Lin
         line: Line = (MARGIN, _padded(row.what, what), GAP)
         if when and row in path_rows:
             line = (MARGIN, _padded(row.when, when), GAP, *line[1:])
-        elif when:  # what is true of the whole path stands in front of its rounds
+        elif when:  # what is true of the whole path comes before its iterations
             line = (MARGIN, _padded(row.what, when + len(GAP) + what), GAP)
         if not row.where:
             yield (*line, row.note)

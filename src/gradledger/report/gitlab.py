@@ -7,15 +7,14 @@ from typing import Any
 
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.verdict import Verdict
+from gradledger.report.annotation import annotation
 from gradledger.report.as_json import whole
 from gradledger.report.fingerprints import Fingerprints
 from gradledger.report.gaps import NOT_SEEN, Gap, gaps
 from gradledger.report.inspection import Inspection
 from gradledger.report.paths import cell_of, in_checkout
 from gradledger.report.sources import Sources
-from gradledger.rules import Severity, find
-from gradledger.rules.explanation import sentence
-from gradledger.rules.framework_cures import fix
+from gradledger.rules import Severity
 from gradledger.rules.ordering import ordered, severity
 
 _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "minor", Severity.INFO: "info"}
@@ -30,7 +29,7 @@ def _findings(verdict: Verdict | Inspection) -> list[dict[str, Any]]:
     prints = Fingerprints(Sources(verdict.sources))
     return [
         {
-            "description": whole(_told(finding)),
+            "description": whole(annotation(finding)),
             "check_name": finding.rule,
             "fingerprint": prints.of(finding),
             "severity": _SEVERITIES[severity(finding)],
@@ -50,15 +49,6 @@ def _gap(gap: Gap, subject: str) -> dict[str, Any]:
         "severity": "info" if gap.name == NOT_SEEN else "major",
         "location": {"path": subject, "lines": {"begin": 1}},
     }
-
-
-def _told(finding: Finding) -> str:
-    rule = find(finding.rule)
-    cell = cell_of(finding.at.path)[1]
-    here = f"Cell {cell}, line {finding.at.line}" if cell else "Here"
-    assumed = f" Assumes: {'; '.join(finding.assumptions)}." if finding.assumptions else ""
-    told = f"{rule.name}: {sentence(rule.says)} {here}: {finding.detail}."
-    return f"{told} Fix: {fix(finding)}.{assumed}"
 
 
 def _location(finding: Finding) -> dict[str, Any]:

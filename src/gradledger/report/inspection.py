@@ -40,7 +40,7 @@ class Suppressed(Value):
 
     finding: Finding
     by: Place
-    """Where the comment stands."""
+    """The place of the comment."""
     reason: str
 
 

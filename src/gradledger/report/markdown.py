@@ -19,7 +19,7 @@ from gradledger.rules.homepage import page_of
 from gradledger.rules.ordering import ordered, severity
 
 MOST = 50
-"""More findings than that nobody reads in a summary, and hosts cut long ones."""
+"""The most findings in a summary: more aren't read, and hosts truncate long ones."""
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#])")
 

@@ -7,6 +7,7 @@ from typing import Any
 from gradledger.ledger.findings import Finding
 from gradledger.ledger.places import Place
 from gradledger.ledger.verdict import Verdict
+from gradledger.report.annotation import annotation
 from gradledger.report.as_json import whole
 from gradledger.report.gaps import NOT_SEEN, Gap, gaps
 from gradledger.report.inspection import Inspection
@@ -14,8 +15,6 @@ from gradledger.report.paths import cell_of, shown
 from gradledger.report.regions import Regions
 from gradledger.report.replacements import Cures, Replacement
 from gradledger.rules import Severity, find
-from gradledger.rules.explanation import sentence
-from gradledger.rules.framework_cures import fix
 from gradledger.rules.homepage import page_of
 from gradledger.rules.ordering import ordered, severity
 
@@ -32,13 +31,10 @@ def document(verdict: Verdict | Inspection, cures: Cures | None = None) -> dict[
 
 def _diagnostic(finding: Finding, regions: Regions, cures: Cures) -> dict[str, Any]:
     rule = find(finding.rule)
-    cell = cell_of(finding.at.path)[1]
-    here = f"Cell {cell}, line {finding.at.line}" if cell else "Here"
     url = page_of(rule)
-    said = f"{rule.name}: {sentence(rule.says)} {here}: {finding.detail}. Fix: {fix(finding)}."
     edits = cures.get((finding.rule, finding.at), ())
     return {
-        "message": whole(said),
+        "message": whole(annotation(finding)),
         "location": _location(finding.at, regions),
         "severity": _SEVERITIES[severity(finding)],
         "code": {"value": rule.code, **({"url": url} if url else {})},
@@ -58,7 +54,7 @@ def _gap(gap: Gap, subject: str) -> dict[str, Any]:
 def _location(place: Place, regions: Regions) -> dict[str, Any]:
     path, cell = cell_of(place.path)
     location: dict[str, Any] = {"path": whole(shown(path))}
-    if cell:  # where in a notebook's file its code stands is not known
+    if cell:  # the position of its code in the notebook's file isn't known
         return location
     region = regions.of(place)
     if region is None:

@@ -1,4 +1,4 @@
-"""From where to where the code at a place stands, for programs that underline it."""
+"""The start and end of the code at a place, for programs that underline it."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ def _fixes(finding: Finding, code: _Code) -> dict[str, Any]:
 
 def _location(place: Place, code: _Code) -> dict[str, Any]:
     path, cell = cell_of(place.path)
-    # Lines are those of the file, and where in a notebook's file its code stands is not known.
+    # Lines are those of the file, and the position of its code in a notebook's file isn't known.
     region: dict[str, Any] = {"startLine": 1 if cell else max(place.line, 1)}
     found = None if cell else code.regions.of(place)
     if found is not None and (found.end_line, found.end_column) > (found.line, found.column):

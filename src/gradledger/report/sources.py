@@ -28,7 +28,7 @@ class Sources:
         return None if raw is None else cut(_shown(raw), LONGEST)
 
     def code(self, place: Place) -> str:
-        """What stands at a place, without indentation and comment; empty where that is unknown."""
+        """The code at a place, without indentation and comment; empty if it is unknown."""
         line = self.line(place.path, place.line)
         return "" if line is None else line[: end_of_code(line)].strip()
 

@@ -34,7 +34,7 @@ def lines(verdict: Verdict, terminal: Terminal) -> Iterator[Line]:
 
 
 def uncovered(verdict: Verdict, terminal: Terminal) -> Iterator[Line]:
-    """Silence is no verdict on what nobody looked at."""
+    """What was not looked at: the absence of findings says nothing about it."""
     for gap in gaps(verdict):
         yield from terminal.prose(gap.text, lead=gap.lead, indent=0)
 
@@ -51,7 +51,7 @@ def _judged(verdict: Verdict) -> tuple[str, str]:
 
 
 def _nothing(verdict: Verdict, terminal: Terminal) -> Iterator[Line]:
-    """Nobody can say that there was nothing to see where not all was watched."""
+    """If not everything was watched, the verdict can't say that there was nothing to see."""
     subject = visible(verdict.subject)
     if verdict.unseen or verdict.trouble:
         said = f"no backward pass of {subject} was seen."

@@ -72,7 +72,7 @@ def _found(inspection: Inspection) -> Iterator[Line]:
     found = Counter(map(severity, inspection.findings))
     score = ", ".join(counted(found[s], s.value) for s in WORST_FIRST if found[s])
     files = _files(finding.at.path for finding in inspection.findings)
-    # A finding may stand in a file that another one imports and nobody named.
+    # A finding may be in a file that another one imports and that wasn't named.
     looked_at = counted(max(inspection.files, files), "file")
     yield ((judged, style), f": {score} in {files:,} of {looked_at}.")
 
@@ -90,7 +90,7 @@ def _clean(inspection: Inspection) -> Iterator[Line]:
 
 
 def _anything(inspection: Inspection) -> bool:
-    """Are there gradients in it, as far as anybody can tell?"""
+    """Whether there are gradients in it, as far as can be told."""
     return bool(
         inspection.findings
         or inspection.followed

@@ -78,7 +78,7 @@ class Terminal:
     def prose(
         self, text: str, *, lead: str = "", indent: int = 2, lead_style: str = "heading"
     ) -> Iterator[Line]:
-        """A paragraph, filled to the width; what stands in backticks is code.
+        """A paragraph, filled to the width; text in backticks is code.
 
         A lead is the start of the first line, and stands out.
         """
@@ -93,7 +93,7 @@ class Terminal:
             lead = ""
 
     def words(self, text: str) -> Line:
-        """Some words on one line; what stands in backticks is code."""
+        """Some words on one line; text in backticks is code."""
         return self._code_apart(text.split("`"))
 
     def _code_apart(self, parts: Sequence[str], *, code: bool = False) -> Line:

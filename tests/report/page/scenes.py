@@ -93,6 +93,9 @@ def with_measures(chronicle: Chronicle, layers: Iterable[str] = sorted(WEIGHTS))
                 falls = (0.2 + 2 * math.exp(-3 * n / len(turns)) for n in range(len(turns)))
                 values = array("d", (own * fall * chance.lognormvariate(0, 0.2) for fall in falls))
                 measures[name, lane, cell] = turns, values
+        losses = array("d", (0.1 + 2 * math.exp(-n / 40) for n in range(len(turns))))
+        measures["loss", lane, ""] = turns, losses
+        measures["learning rate", lane, ""] = turns, array("d", [0.01] * len(turns))
     return replace(chronicle, measures=measures)
 
 

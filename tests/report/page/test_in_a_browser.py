@@ -92,7 +92,14 @@ def test_hostile_names_do_nothing_and_are_shown_as_they_are(visit: Visit) -> Non
     expect(page.locator(f"{CHART} .told")).to_contain_text(scenes.EVIL)
     for details in page.locator("summary").all():
         details.click()
-    for part in ("#flow-chart", "#norm-chart", "#norm-heat-0", "#ratio-heat-0"):
+    for part in (
+        "#flow-chart",
+        "#loss-chart",
+        "#rate-chart",
+        "#norm-chart",
+        "#norm-heat-0",
+        "#ratio-heat-0",
+    ):
         box = page.locator(part)
         box.scroll_into_view_if_needed()
         for x in range(60, 1000, 150):

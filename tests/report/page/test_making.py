@@ -22,7 +22,7 @@ def test_the_page_is_one_file_with_no_address_in_it() -> None:
 def test_every_name_from_a_script_is_escaped() -> None:
     text = scenes.page_of(scenes.hostile())
     assert "<img" not in text
-    assert text.count("</script>") == 2
+    assert text.count("</script>") == 3
 
 
 def test_two_pages_of_one_run_are_the_same() -> None:
@@ -68,8 +68,8 @@ def test_ranks_that_left_nothing_are_missed() -> None:
 def test_of_several_ranks_the_numbers_are_those_of_the_first() -> None:
     ranks = scenes.two_ranks(120)
     shown = scenes.page_of(*ranks[::-1])
-    assert "<dd>120</dd><dt>windows</dt>" in shown
     assert "<dd>120</dd><dt>steps</dt>" in shown
+    assert "<dt>windows</dt>" not in shown, "there are as many as steps"
     assert "counted on rank 0" in shown
 
 

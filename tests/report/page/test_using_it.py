@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -262,7 +263,7 @@ def test_without_script_the_verdict_and_the_findings_are_there(visit: Visit) -> 
 def test_every_chart_has_a_name_and_its_numbers_in_a_table(visit: Visit) -> None:
     page = visit("ranks")
     charts = page.locator(".chart").all()
-    assert len(charts) == 8
+    assert len(charts) == 10
     for chart in charts:
         assert chart.get_attribute("aria-label")
         assert chart.locator("xpath=ancestor::section//table").count() > 0
@@ -302,14 +303,19 @@ def test_what_ranks_did_differently_is_marked(visit: Visit) -> None:
     expect(page.locator("#timeline")).to_contain_text("81 to 95")
 
 
-def test_the_lines_follow_the_timeline(visit: Visit) -> None:
+@pytest.mark.parametrize("chart", ["loss-chart", "norm-chart", "norm-heat-0"])
+def test_curves_and_heat_maps_follow_the_timeline(visit: Visit, chart: str) -> None:
     timeline = Timeline(visit("good"))
-    drawn = "() => document.querySelector('#norm-chart canvas').toDataURL()"
+    drawn = f"document.querySelector('#{chart} canvas').toDataURL()"
     before = timeline.page.evaluate(drawn)
     timeline.press("+")
-    timeline.page.wait_for_function(
-        "before => document.querySelector('#norm-chart canvas').toDataURL() !== before", arg=before
-    )
+    timeline.page.wait_for_function(f"before => {drawn} !== before", arg=before)
+
+
+def test_a_pin_says_how_often_the_fault_was_seen(visit: Visit) -> None:
+    page = visit("leak")
+    data = json.loads(page.locator("#data").text_content() or "")
+    assert [finding["count"] > 1 for finding in data["findings"]] == [True]
 
 
 def test_many_ranks_are_all_drawn(visit: Visit) -> None:
@@ -331,5 +337,5 @@ def test_a_step_that_was_skipped_says_so(visit: Visit) -> None:
 
 def test_a_run_without_measures_says_so(visit: Visit) -> None:
     page = visit("empty")
-    expect(page.locator("#measures")).to_contain_text("This recording has no gradient norms.")
+    expect(page.locator("#measures")).to_contain_text("This recording has no measures.")
     assert page.locator("canvas").count() == 0

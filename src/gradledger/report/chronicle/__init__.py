@@ -5,6 +5,7 @@ is the story's shape (`story`), in words (`weighing`), window by window (`window
 rank (`ranks`).
 """
 
+from gradledger.report.chronicle.filming import Shot
 from gradledger.report.chronicle.ranks import Difference, differences, together
 from gradledger.report.chronicle.story import (
     FATES,
@@ -33,6 +34,7 @@ __all__ = [
     "Mark",
     "Part",
     "Pin",
+    "Shot",
     "Spending",
     "Used",
     "Window",

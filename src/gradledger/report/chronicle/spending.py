@@ -63,7 +63,7 @@ def ended(event: Event, page: Page) -> Iterator[Ended]:
 
 
 def left_over(page: Page) -> Iterator[Ended]:
-    """What nobody has spent or cleared when the run ends."""
+    """Deposits that are neither spent nor cleared when the run ends."""
     for names, cell in page.groups:
         yield from _unspent(len(names), cell, "left over")
 

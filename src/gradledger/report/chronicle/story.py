@@ -1,8 +1,8 @@
 """The shape of a chronicle.
 
 Training repeats itself, and so does its chronicle: ten thousand turns follow a handful of
-patterns. What differs from turn to turn (how much a deposit weighs, what a step spends) stands
-apart, in numbers.
+patterns. What differs from turn to turn (how much a deposit weighs, what a step spends) is
+stored separately, in numbers.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from gradledger.ledger.events import Weight
 from gradledger.ledger.places import Place
 from gradledger.ledger.verdict import Verdict
 from gradledger.recording import RunInfo
+from gradledger.report.chronicle.filming import Shot
 from gradledger.rules.ranks import Fingerprints
 
 KINDS = (
@@ -141,6 +142,8 @@ class Chronicle:
     spendings: tuple[Spending, ...]
     pins: tuple[Pin, ...]
     flows: tuple[Flow, ...]
+    film: tuple[Shot, ...] = ()
+    """What happened around the first finding, or at the beginning, to be played."""
     fingerprints: Fingerprints = field(default_factory=list)
     """What the replicas looked like after which step."""
     measures: Mapping[tuple[str, int, str], Measured] = field(default_factory=dict)

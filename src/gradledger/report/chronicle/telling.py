@@ -26,6 +26,7 @@ from gradledger.ledger.page import Page
 from gradledger.ledger.places import Place
 from gradledger.ledger.verdict import Verdict
 from gradledger.recording import Noted, Recording
+from gradledger.report.chronicle.filming import NEVER, Film, Shot
 from gradledger.report.chronicle.marking import Marker
 from gradledger.report.chronicle.numbering import Numbered
 from gradledger.report.chronicle.spending import Ended, Spent, ended, left_over, spent
@@ -54,7 +55,9 @@ def told(recording: Recording) -> Chronicle:
     names: Names = {remark.name: remark.text for remark in recording.remarks("called")}
     about = {remark.topic: remark.text for remark in recording.remarks("subject", "trouble")}
     noted = _one_per_fault(recording.findings())
-    teller = Teller(number for one in noted for number in (one.first_event, one.last_event))
+    film = Film(noted[0].first_event if noted else NEVER)
+    wanted = (number for one in noted for number in (one.first_event, one.last_event))
+    teller = Teller(wanted, film)
     for recorded in recording.events():
         teller.tell(recorded.number, recorded.ns, recorded.event)
     teller.end()
@@ -87,6 +90,7 @@ def told(recording: Recording) -> Chronicle:
         deposits=teller.deposits,
         spends=teller.spends,
         spendings=teller.spendings.all,
+        film=film.shots,
         pins=tuple(teller.pin(index, one) for index, one in enumerate(noted)),
         flows=teller.flows(),
         fingerprints=recording.fingerprints(),
@@ -139,8 +143,9 @@ class _Outcome(NamedTuple):
 class Teller:
     """Takes events in order; has the chronicle in pieces when all are told."""
 
-    def __init__(self, wanted: Iterable[int] = ()) -> None:
+    def __init__(self, wanted: Iterable[int] = (), film: Film | None = None) -> None:
         self.book = Book()
+        self._film = Film() if film is None else film
         self.sites = Numbered[Place]()
         self.weights = Numbered[Weight]()
         self.patterns = Numbered[tuple[Mark, ...]]()
@@ -171,7 +176,9 @@ class Teller:
     def tell(self, number: int, ns: int, event: Event) -> None:
         """Something happened."""
         outcome = self._outcome(event)
+        before = self.book.page
         self.book.post(event)
+        self._film.take(number, Shot(len(self.turns), event, before, self.book.page))
         for gone in outcome.ended:
             self._flows[gone.at, gone.owner, gone.fate] += gone.entries
         if isinstance(event, Own):
@@ -278,11 +285,11 @@ class Teller:
         return tuple(sorted(found, key=lambda flow: (sites[flow.site].sort_key, *flow[1:])))
 
     def position(self, number: int) -> tuple[int, int]:
-        """The turn and the mark in it at which an event that was wanted stands."""
+        """The turn of a requested event, and its mark in that turn."""
         return self._positions.get(number, (0, 0))
 
     def pin(self, index: int, noted: Noted) -> Pin:
-        """Where a finding stands."""
+        """The place of a finding."""
         turn, mark = self.position(noted.first_event)
         last, _ = self._positions.get(noted.last_event, (turn, mark))
         return Pin(index, turn, mark, last)

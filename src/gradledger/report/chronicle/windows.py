@@ -32,7 +32,7 @@ class Window(NamedTuple):
     """When it ended, in nanoseconds since the start."""
     skipped: bool
     site: int
-    """Where the step stands."""
+    """The place of the step."""
     used: tuple[Used, ...]
 
     @property

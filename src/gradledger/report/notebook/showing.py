@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Protocol
 
-import jinja2
 from markupsafe import Markup
 
 from gradledger.ledger.findings import Displayed, Finding
@@ -20,6 +19,7 @@ from gradledger.report.inspection import Inspection
 from gradledger.report.notebook.timeline import timeline
 from gradledger.report.page.findings import cards
 from gradledger.report.rendering import render
+from gradledger.report.templates import template
 from gradledger.report.terminal import Line, Terminal, plain
 from gradledger.rules.ordering import ordered
 
@@ -66,7 +66,7 @@ def html(shown: View | Finding | Book) -> str:
     said, findings = view.said, ordered(view.said.findings)
     pins = {(finding.rule, finding.at): n for n, finding in enumerate(findings, start=1)}
     head, *rest = [""] if isinstance(shown, Finding) else _sentences(said)
-    return _template().render(
+    return template(__file__, "cell.html").render(
         state=_state(said),
         head=head,
         rest=rest,
@@ -124,18 +124,6 @@ def _state(said: Verdict | Inspection) -> str:
     if balance(said):
         return "balance"
     return "unseen" if faultless(said) else "unbalanced"
-
-
-@cache
-def _template() -> jinja2.Template:
-    surroundings = jinja2.Environment(
-        autoescape=True,
-        loader=jinja2.FileSystemLoader(os.path.join(_FOLDER, "templates")),
-        lstrip_blocks=True,
-        trim_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    return surroundings.get_template("cell.html")
 
 
 @cache

@@ -51,8 +51,7 @@ def document(
             for d in differences(chronicles)[:MOST_DIFFERENCES]
         ],
         "measures": {
-            "norm": measures.document(chronicles, measures.NORM),
-            "ratio": measures.document(chronicles, measures.RATIO),
+            curve.kind: measures.document(chronicles, curve.series) for curve in measures.CURVES
         },
     }
 
@@ -178,11 +177,12 @@ def _flows(
     }
 
 
-def _finding(finding: Finding) -> dict[str, str]:
+def _finding(finding: Finding) -> dict[str, str | int]:
     rule = find(finding.rule)
     return {
         "rule": rule.code,
         "severity": severity(finding).value,
         "says": rule.says.replace("`", ""),
         "where": at(finding.at),
+        "count": finding.count,
     }

@@ -9,17 +9,17 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 
-import jinja2
 from markupsafe import Markup
 
 from gradledger.errors import GradledgerError
 from gradledger.ledger.places import Place
 from gradledger.ledger.verdict import Verdict
 from gradledger.report.chronicle import Chronicle
-from gradledger.report.page import charts, measures, tables
+from gradledger.report.page import charts, measures, playing, tables
 from gradledger.report.page.findings import cards
 from gradledger.report.page.overview import overview
 from gradledger.report.page.rule_texts import rule_texts
+from gradledger.report.templates import template
 from gradledger.rules.ordering import WORST_FIRST, ordered
 
 _FOLDER = os.path.dirname(__file__)
@@ -45,14 +45,18 @@ def page(
     script, style = _bundled("page.js"), _bundled("style.css")
     # A verdict has the sources that findings point into; a recording has all.
     sources = {path: text for c in chronicles for path, text in c.verdict.sources.items()}
-    document = charts.document(chronicles, findings, {**sources, **verdict.sources})
+    sources = {**sources, **verdict.sources}
+    document = charts.document(chronicles, findings, sources)
+    play = playing.play(chronicles, findings, sources, document["noun"])
     pinned = {pin[0] for rank in document["ranks"] for pin in rank["pins"]}
-    return _template().render(
+    return template(__file__, "page.html").render(
         version=version("gradledger"),
         policy=_policy(script),
         script=Markup(script),
         style=Markup(style),
         data=charts.embedded(document),
+        play=charts.embedded(play) if play else None,
+        play_about=playing.about(findings),
         overview=overview(chronicles, verdict),
         severities=[level.value for level in WORST_FIRST],
         cards=cards(verdict, findings, cures, pinned),
@@ -65,22 +69,10 @@ def page(
         ranks=tables.ranks(chronicles),
         disagreements=tables.disagreements(chronicles),
         measured=[
-            (kind, document["measures"][kind], tables.measures(chronicles, name))
-            for kind, name in (("norm", measures.NORM), ("ratio", measures.RATIO))
+            (curve, document["measures"][curve.kind], tables.measures(chronicles, curve.series))
+            for curve in measures.CURVES
         ],
     )
-
-
-@cache
-def _template() -> jinja2.Template:
-    surroundings = jinja2.Environment(
-        autoescape=True,
-        loader=jinja2.FileSystemLoader(os.path.join(_FOLDER, "templates")),
-        lstrip_blocks=True,
-        trim_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    return surroundings.get_template("page.html")
 
 
 def _policy(script: str) -> str:

@@ -1,4 +1,4 @@
-"""Norms and ratios, as many numbers of them as a page can show."""
+"""Losses, rates, norms and ratios, as many numbers of them as a page can show."""
 
 from __future__ import annotations
 
@@ -22,6 +22,48 @@ HEATS = 8
 """So many ranks have a heat map each; more would not tell more."""
 
 NORM, RATIO = "gradient norm", "update ratio"
+LOSS, RATE = "loss", "learning rate"
+
+
+class Curve(NamedTuple):
+    """One of the charts: what is drawn, by the names of the series in a recording."""
+
+    kind: str
+    series: str
+    title: str
+    about: str
+
+
+CURVES = (
+    Curve(
+        "loss",
+        LOSS,
+        "Loss",
+        "What each step descends on: the sum of the values that backward was called on in its "
+        "window, without a GradScaler's scale. A thin line is a finding.",
+    ),
+    Curve(
+        "rate",
+        RATE,
+        "Learning rate",
+        "At each step. Of several param groups, the largest.",
+    ),
+    Curve(
+        "norm",
+        NORM,
+        "Gradient norm",
+        "By step, always unscaled and before clipping. Squares at the top are skipped steps, "
+        "ticks at the bottom are clips, and a thin line is a finding.",
+    ),
+    Curve(
+        "ratio",
+        RATIO,
+        "Update-to-weight ratio",
+        "How far a step moved the weights, relative to their size. About 1e-3 is common (the "
+        "dotted line); far less learns slowly, far more tends to diverge.",
+    ),
+)
+"""From the top of the page to its bottom."""
 
 
 class Line(NamedTuple):
@@ -134,7 +176,7 @@ def _heat(chronicle: Chronicle, name: str, turns: int) -> Heat | None:
 def _binned(known: dict[int, float], turns: int, columns: int) -> list[float]:
     """The largest value of each stretch.
 
-    Where others take turns with it, or not every step was measured, a value stands until about
+    If other lanes take turns with it, or not every step was measured, a value is held until about
     the next one is due.
     """
     row = [0.0] * columns

@@ -74,14 +74,14 @@ def overview(chronicles: Sequence[Chronicle], verdict: Verdict) -> Overview:
 
 
 def score(verdict: Verdict) -> str:
-    """`1 error, 2 warnings`; `no finding` where there is none."""
+    """`1 error, 2 warnings`; `no findings` if there are none."""
     found = Counter(map(severity, verdict.findings))
     said = ", ".join(counted(found[s], s.value) for s in WORST_FIRST if found[s])
-    return said or "no finding"
+    return said or "no findings"
 
 
 def left(tally: Tally) -> int:
-    """Entries that nobody has spent or cleared."""
+    """Entries that were neither spent nor cleared."""
     return max(tally.entries - tally.spent - tally.lost - tally.wasted, 0)
 
 
@@ -90,8 +90,8 @@ def shares(tally: Tally) -> tuple[Share, ...]:
     fates = (
         ("spent", "spent", tally.spent),
         ("again", "times spent again", tally.respent),
-        ("wasted", "wasted: cleared after their backward was of use elsewhere", tally.wasted),
-        ("lost", "lost: cleared before anybody used them", tally.lost),
+        ("wasted", "not needed: cleared after a skipped step or a use elsewhere", tally.wasted),
+        ("lost", "lost: cleared before any use", tally.lost),
         ("left", "left unspent", left(tally)),
     )
     total = max(sum(n for *_, n in fates), 1)
@@ -138,11 +138,12 @@ def _figures(chronicles: Sequence[Chronicle], verdict: Verdict) -> tuple[Figure,
     windows = chronicles[0].windows if chronicles else 0
     figures = [
         Figure(f"{tally.backwards:,}", _noun(tally.backwards, "backward pass")),
-        Figure(f"{windows:,}", _noun(windows, "window")),
         Figure(f"{tally.steps:,}", _noun(tally.steps, "step")),
         Figure(f"{tally.skipped_steps:,}", "skipped", "skipped" if tally.skipped_steps else ""),
         Figure(f"{verdict.parameters:,}", _noun(verdict.parameters, "parameter")),
     ]
+    if windows != tally.steps:  # some steps found nothing new to spend
+        figures.insert(1, Figure(f"{windows:,}", _noun(windows, "window")))
     if len(chronicles) > 1:
         figures.append(Figure(str(len(chronicles)), "ranks"))
     return tuple(figures)

@@ -1,4 +1,4 @@
-"""Our own sentences as HTML: what stands in backticks is code."""
+"""Our own sentences as HTML: text in backticks is code."""
 
 from __future__ import annotations
 

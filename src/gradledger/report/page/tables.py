@@ -18,7 +18,7 @@ from gradledger.report.visible import visible
 
 
 class Cell(NamedTuple):
-    """What stands in a table, and does it stand out?"""
+    """An entry of a table, and whether it is highlighted."""
 
     text: str
     differs: bool = False
@@ -104,7 +104,7 @@ def measures(chronicles: Sequence[Chronicle], name: str) -> Table:
 
 
 def ranks(chronicles: Sequence[Chronicle]) -> Table | None:
-    """The tallies side by side; what is not as on the first rank stands out."""
+    """The tallies side by side; what differs from the first rank is highlighted."""
     if len(chronicles) < 2:
         return None
     heads = ("", *(f"rank {c.run.rank}" for c in chronicles))

@@ -72,7 +72,7 @@ TABLES = {
         happenings.happened,
     ),
     "measures": _table(
-        "gradient norms and update ratios, of each optimizer and parameter",
+        "losses, learning rates, gradient norms and update ratios, by optimizer and parameter",
         "measure optimizer parameter step value",
         numbers.measured,
     ),

@@ -26,8 +26,8 @@ class Point(NamedTuple):
 def points(chronicle: Chronicle) -> Iterator[Point]:
     """All of them, in order.
 
-    An optimizer's numbers stand at its own steps, counted from 1, skipped ones too. `findings`
-    is of the whole run, and stands at the steps of all optimizers together.
+    An optimizer's numbers are at its own steps, counted from 1, including skipped ones. `findings`
+    is for the whole run, and is at the steps of all optimizers together.
     """
     names = labels(chronicle)
     lanes = [_Lane(chronicle, lane, name) for lane, name in enumerate(names)]
@@ -51,6 +51,8 @@ class _Lane:
             for mark in chronicle.patterns[pattern]
         )
         self._series = [
+            _Series(f"loss/{name}", *chronicle.measured("loss", lane)),
+            _Series(f"learning_rate/{name}", *chronicle.measured("learning rate", lane)),
             _Series(f"gradient_norm/{name}", *chronicle.measured("gradient norm", lane)),
             _Series(f"update_ratio/{name}", *chronicle.measured("update ratio", lane)),
         ]

@@ -1,7 +1,7 @@
-// A number for each step, on a logarithmic scale: gradient norms, update-to-weight ratios.
+// A number for each step: losses, learning rates, gradient norms, update-to-weight ratios.
 
-import { axis, chart, FONT, short, tooltip, type Chart, type Option } from "./charts";
-import { KINDS, unpacked, type Data, type Measures, type Rank } from "./data";
+import { axis, chart, FONT, short, steps, tooltip, type Chart, type Option } from "./charts";
+import { KINDS, unpacked, type Data, type Line, type Measure, type Measures, type Rank } from "./data";
 import { el } from "./dom";
 import { number } from "./spend";
 import type { Colours } from "./theme";
@@ -11,22 +11,25 @@ const HUES = ["accent", "again", "left", "skipped", "soft"] as const;
 const MOST_MARKS = 400;
 const RULE = "rule of thumb";
 
-export function norms(box: HTMLElement, data: Data, ranks: Rank[], measures: Measures, kind: "norm" | "ratio"): Chart {
+/** `left` is where the steps begin, as in the heat maps below. */
+export function curves(box: HTMLElement, data: Data, ranks: Rank[], measures: Measures, kind: Measure, left: (width: number) => number): Chart {
+  const log = isLogarithmic(kind, measures.lines);
+  const shown = (value: number | null) => value !== null && (!log || value > 0);
   const lines = measures.lines.map((line) => {
     const turns = unpacked(line.turns); // the distances between them
     for (let index = 1; index < turns.length; index++) turns[index] += turns[index - 1];
     const name = ranks.length > 1 ? `rank ${line.rank} ${line.lane}` : line.lane;
-    return { ...line, name, points: line.values.map((value, index) => [turns[index] + 1, value && value > 0 ? value : null]) };
+    return { ...line, name, points: line.values.map((value, index) => [turns[index] + 1, shown(value) ? value : null]) };
   });
   const skips = kind === "norm" ? ended(ranks[0], "skip") : [];
   const clips = kind === "norm" ? having(ranks[0], "clip") : [];
   const turns = Math.max(...ranks.map((rank) => rank.turns.length), 1);
   const lanes = [...new Set(lines.map((line) => line.lane))];
   return chart(box, (paint, width) => ({
-    grid: { left: 58, right: 16, top: 20, bottom: 30 },
+    grid: { left: left(width), right: 16, top: 20, bottom: 30 },
     tooltip: { ...tooltip(paint), trigger: "axis", axisPointer: { type: "line", lineStyle: { color: paint.soft } }, formatter: (events: Option[]) => told(events, data, measures) },
-    xAxis: { ...axis(paint), type: "value", min: 0, max: turns, splitLine: { show: false }, axisLabel: { ...axis(paint).axisLabel, showMaxLabel: false, formatter: (at: number) => (Number.isInteger(at) ? number(at) : "") } },
-    yAxis: { ...axis(paint), type: "log", ...range(lines.flatMap((line) => line.values).concat(kind === "ratio" ? [1e-3] : [])), axisLine: { show: false }, axisLabel: { ...axis(paint).axisLabel, formatter: short } },
+    xAxis: steps(paint, turns),
+    yAxis: { ...axis(paint), ...(log ? { type: "log", ...range(lines.flatMap((line) => line.values).concat(kind === "ratio" ? [1e-3] : [])) } : { type: "value", scale: kind === "loss" }), axisLine: { show: false }, axisLabel: { ...axis(paint).axisLabel, formatter: short } },
     dataZoom: [{ type: "inside", filterMode: "none", zoomOnMouseWheel: false, moveOnMouseMove: false, moveOnMouseWheel: false, preventDefaultMouseMove: false }],
     series: [
       ...lines.map((line, index) => ({
@@ -42,9 +45,24 @@ export function norms(box: HTMLElement, data: Data, ranks: Rank[], measures: Mea
         emphasis: { disabled: true },
         ...(index === 0 ? { markLine: markLine(data, ranks, paint, width) } : {}),
       })),
-      ...(kind === "norm" ? [strip("clipped", clips, paint.soft, "M2 4h12M2 12h12M5 8h6"), strip("skipped", skips, paint.skipped, "M3 3h10v10h-10z")] : [ruleOfThumb(paint, turns)]),
+      ...(kind === "norm" ? [strip("clipped", clips, paint.soft, "M2 4h12M2 12h12M5 8h6"), strip("skipped", skips, paint.skipped, "M3 3h10v10h-10z")] : []),
+      ...(kind === "ratio" ? [ruleOfThumb(paint, turns)] : []),
     ],
   }));
+}
+
+/** Norms and ratios always; losses where they span more than two powers of ten, and all are positive. */
+function isLogarithmic(kind: Measure, lines: Line[]): boolean {
+  if (kind === "norm" || kind === "ratio") return true;
+  if (kind === "rate") return false;
+  const values = lines.flatMap((line) => line.values).filter((value) => value !== null);
+  let low = Infinity;
+  let high = 0;
+  for (const value of values) {
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  }
+  return low > 0 && high / low > 100;
 }
 
 function hue(lane: number, paint: Colours): string {
@@ -107,7 +125,7 @@ function told(events: Option[], data: Data, measures: Measures): HTMLElement {
     "div",
     { class: "told" },
     el("p", { class: "told-head" }, `${measures.binned ? "about " : ""}${data.noun} ${number(turn)}`),
-    ...lines.map((event) => el("p", {}, `${event.seriesName}: `, el("b", {}, event.value[1] === null ? "not a positive number" : short(event.value[1])))),
+    ...lines.map((event) => el("p", {}, `${event.seriesName}: `, el("b", {}, event.value[1] === null ? "not a number that can be drawn here" : short(event.value[1])))),
   );
 }
 
