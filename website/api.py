@@ -102,7 +102,10 @@ def _described(thing: Any, path: str) -> Iterator[str]:
 
 def _errors(module: Any) -> Iterator[str]:
     yield "# Errors"
-    yield "All of them are in `gradledger`, and all but `StepperWarning` are a `GradledgerError`."
+    yield (
+        "All of them are in `gradledger`, and all but `InternalError` and `StepperWarning` are a "
+        "`GradledgerError`."
+    )
     for name, thing in module.members.items():
         if not thing.is_alias and thing.is_class and not name.startswith("_"):
             bases = ", ".join(f"`{base}`" for base in thing.bases)

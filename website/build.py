@@ -19,7 +19,8 @@ from website.navigation import navigation
 
 def build() -> None:
     """Writes build/site; warnings are errors."""
-    assemble()
+    if why_not := assemble():
+        print(f"The site is built without the playground: {why_not}", flush=True)
     config = BUILD / "mkdocs.yml"
     own = {"INHERIT": str(ROOT / "website" / "mkdocs.yml"), "nav": navigation()}
     config.write_text(yaml.safe_dump(own, sort_keys=False), encoding="utf-8")

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from gradledger.static.playing.play import plays
 from website.layout import OUTPUTS, PROGRAMS
+from website.playground.links import try_it
 
 _LINE = re.compile(r"^( *)@(\w+) (.+)$", re.MULTILINE)
 
@@ -35,17 +36,23 @@ def directives(page: str) -> Iterator[Directive]:
         yield Directive(match[2], match[3].strip())
 
 
-def filled_in(page: str, *, depth: int) -> str:
-    """The page with what its directives stand for. `depth`: folders between it and the root."""
+def filled_in(page: str, *, depth: int, playground: bool) -> str:
+    """The page with what its directives stand for, and links to the playground if there is one.
+
+    `depth`: folders between it and the root.
+    """
 
     def replaced(match: re.Match[str]) -> str:
-        text = shown(Directive(match[2], match[3].strip()), depth=depth)
+        directive = Directive(match[2], match[3].strip())
+        text = shown(directive)
+        if playground and directive.kind == "program":
+            text += f"\n\n{try_it(directive.what, depth=depth)}\n"
         return "\n".join(f"{match[1]}{line}".rstrip() for line in text.splitlines())
 
     return _LINE.sub(replaced, page)
 
 
-def shown(directive: Directive, *, depth: int = 0) -> str:
+def shown(directive: Directive) -> str:
     """The Markdown that a directive stands for."""
     kind, what = directive
     if kind == "program":
@@ -62,8 +69,8 @@ def player(name: str) -> str:
     (play,) = plays(name, source(name))
     data = json.dumps(play, separators=(",", ":")).replace("<", "\\u003c")
     return (
-        f'<div class="ledger-player" role="group" aria-label="Ledger player: {name}">'
-        f'<script type="application/json">{data}</script></div>'
+        f'<ledger-player role="group" aria-label="Ledger player: {name}">'
+        f'<script type="application/json">{data}</script></ledger-player>'
     )
 
 

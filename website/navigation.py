@@ -33,6 +33,7 @@ def navigation() -> Nav:
     return [
         {"Start": ["index.md", "start.md"]},
         {"Learn": [f"learn/{name}.md" for name in ("index", *LESSONS, *AFTER_THEM)]},
+        {"Playground": "playground.md"},
         {"Why?": _why()},
         {"Reference": _reference()},
     ]
@@ -71,6 +72,7 @@ def _reference() -> Nav:
         },
         {
             "Python API": [
+                {"What is stable": "reference/api.md"},
                 {"Stepper": "reference/api/stepper.md"},
                 {"Auditing and testing": "reference/api/audit.md"},
                 {"Integrations": "reference/api/integrations.md"},
@@ -95,6 +97,7 @@ def _reference() -> Nav:
                 {"Contributing": "reference/contributing.md"},
                 {"Tests": "reference/tests.md"},
                 {"Decisions": ["reference/decisions/README.md", *_decisions()]},
+                {"Private names of PyTorch": "reference/torch-internals.md"},
                 {"Changes": "reference/changes.md"},
             ]
         },

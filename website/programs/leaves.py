@@ -1,7 +1,7 @@
 import torch
 
 w = torch.tensor([1.0, 2.0], requires_grad=True)  # a leaf: code made it
-x = torch.tensor([3.0, 4.0])  # a leaf too, but nobody asked for its gradient
+x = torch.tensor([3.0, 4.0])  # a leaf too, but without requires_grad
 h = w * x  # a result: it has a grad_fn, and is no leaf
 h.retain_grad()  # "keep yours all the same"
 y = h * h  # another result, without retain_grad
