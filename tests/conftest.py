@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 
@@ -17,6 +18,11 @@ os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE")
 # Between two operations, torch's threads would spin: on tensors as small as ours that takes many
 # times the CPU of the operations, and the more, the busier the machine is. These go to sleep.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+# A shell without job control (nohup, some CI) starts what runs in the background with Ctrl-C
+# ignored, and each child inherits that. Tests that send it would wait for what never ends.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 examples.load_profiles()
 

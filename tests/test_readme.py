@@ -17,12 +17,16 @@ from gradledger.rules import CATALOGUE, find, programs
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "examples" / "README.md"]
 PAGES += sorted((ROOT / "docs").rglob("*.md"))
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+def blocks(language: str, page: str = README) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
+
+
+PROGRAMS = [*blocks("python"), *blocks("python", CONTRIBUTING)]
 
 
 def test_the_verdict_it_shows_is_that_on_the_bad_program_of_its_rule(tmp_path: Path) -> None:
@@ -40,7 +44,7 @@ def test_the_verdict_it_shows_is_that_on_the_bad_program_of_its_rule(tmp_path: P
     assert done.stderr == shown
 
 
-@pytest.mark.parametrize("code", blocks("python"), ids=lambda code: code.split("\n")[0])
+@pytest.mark.parametrize("code", PROGRAMS, ids=lambda code: code.split("\n")[0])
 def test_the_python_it_shows_prints_what_its_last_comment_says(code: str) -> None:
     expected = code.rstrip().splitlines()[-1].removeprefix("# ")
     printed = io.StringIO()

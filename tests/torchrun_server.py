@@ -29,7 +29,9 @@ from torch.distributed import run as torchrun
 
 from gradledger.cli import run
 from gradledger.report import rendering
-from gradledger.runtime import audit, launching, ranks
+from gradledger.runtime import audit
+from gradledger.runtime.launch import run_program as launching
+from gradledger.runtime.processes import rank_verdict as ranks
 
 _loaded = audit, launching, ranks, rendering, run, torch.distributed.fsdp
 

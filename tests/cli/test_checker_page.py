@@ -33,7 +33,7 @@ def test_what_the_page_says_about_the_program_is_what_check_says(capsys: Capture
 
 
 def test_the_cure_on_the_page_is_one(capsys: Captured) -> None:
-    cure = re.findall(r"^`(self\..*?)` before the clip", PAGE, re.MULTILINE)[0]
+    cure = re.findall(r"^With `(self\..*?)` before the clip", PAGE, re.MULTILINE)[0]
     clip = "        torch.nn.utils.clip"
     Path("train.py").write_text(PROGRAM.replace(clip, f"        {cure}\n{clip}"), encoding="utf-8")
     assert main(["check", "train.py"]) == 0

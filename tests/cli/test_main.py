@@ -173,7 +173,7 @@ def test_a_check_of_a_small_file_loads_little(tmp_path: Path) -> None:
     rules = {name[17:22] for name in ours if name.startswith("gradledger.rules.gl")}
     assert {"gl101", "gl201"} <= rules
     assert not rules & {"gl401", "gl501", "gl503", "gl606", "gl803", "gl901"}, "nothing asks these"
-    assert len(ours) <= 184, "each file takes its time: see what has to be loaded for a plain loop"
+    assert len(ours) <= 185, "each file takes its time: see what has to be loaded for a plain loop"
 
 
 def test_a_check_that_ends_at_once_has_said_all_and_keeps_its_status(tmp_path: Path) -> None:

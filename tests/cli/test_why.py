@@ -39,7 +39,7 @@ def test_without_words_and_input_it_lists_all(
 
 def test_what_is_not_known_is_said_and_the_status_is_1(capsys: Captured) -> None:
     assert main(["why", "xyzzy"]) == 1
-    assert capsys.readouterr().out.startswith("Nothing is known about that.")
+    assert capsys.readouterr().out.startswith("gradledger doesn't know this symptom or message.")
 
 
 def test_the_json_has_causes_rules_and_commands(capsys: Captured) -> None:

@@ -17,6 +17,8 @@ from tests.integrations.cells import MAKE, TRAIN, written
 
 pytestmark = pytest.mark.slow  # a server, a kernel and a browser
 LONG = 80_000
+APPLICATIONS = {"lab": "lab/tree", "notebook": "notebooks"}
+PAPER = {"light": "rgb(255, 255, 255)", "dark": "rgb(27, 31, 35)"}
 CELLS = "%load_ext gradledger", MAKE, f"%%gradledger\n{TRAIN}", "%gradledger check"
 
 
@@ -24,7 +26,7 @@ CELLS = "%load_ext gradledger", MAKE, f"%%gradledger\n{TRAIN}", "%gradledger che
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server with some notebooks, on this machine only."""
     folder = tmp_path_factory.mktemp("notebooks")
-    for name in ("lab-light", "lab-dark", "notebooks-light"):  # a kernel for each
+    for name in APPLICATIONS:  # a kernel for each
         written(folder / f"{name}.ipynb", *CELLS)
     options = [
         "--no-browser",
@@ -56,36 +58,35 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             rest.join(60)
 
 
-@pytest.mark.parametrize(
-    ("path", "theme"), [("lab/tree", "light"), ("lab/tree", "dark"), ("notebooks", "light")]
-)
+# Takes long: the application and its kernel, which loads torch, start for each.
+@pytest.mark.parametrize("name", APPLICATIONS)
 def test_the_verdict_stands_under_the_cell(
-    path: str, theme: str, server: str, browser: Browser, tmp_path: Path
+    name: str, server: str, browser: Browser, tmp_path: Path
 ) -> None:
-    name = f"{path.partition('/')[0]}-{theme}"
     context = browser.new_context(viewport={"width": 1280, "height": 1500})
     asked: list[str] = []
     page = context.new_page()
     page.set_default_timeout(LONG)
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(f"{server}/{path}/{name}.ipynb?token=test&reset", wait_until="domcontentloaded")
+    path = f"{APPLICATIONS[name]}/{name}.ipynb"
+    page.goto(f"{server}/{path}?token=test&reset", wait_until="domcontentloaded")
     page.wait_for_selector(".jp-Notebook .jp-CodeCell")
     page.locator(".jp-KernelName, .jp-Toolbar-kernelName", has_text="ipykernel").first.wait_for()
-    if theme == "dark":
-        page.evaluate("document.body.dataset.jpThemeLight = 'false'")
     _run_all(page)
     verdict = page.locator(".gradledger").first
     verdict.wait_for()
     page.locator(".gradledger").nth(1).wait_for()
     assert "The books do not balance: 1 error" in verdict.inner_text()
     assert "cell 3, line 5" in verdict.inner_text()
-    paper = verdict.evaluate("element => getComputedStyle(element).backgroundColor")
-    assert paper == ("rgb(27, 31, 35)" if theme == "dark" else "rgb(255, 255, 255)")
     box = verdict.locator("svg").first.bounding_box()
     assert box is not None
     assert box["width"] > 100
-    picture = os.environ.get("GRADLEDGER_PICTURES", str(tmp_path))
-    page.screenshot(path=f"{picture}/{name}.png")
+    pictures = os.environ.get("GRADLEDGER_PICTURES", str(tmp_path))
+    for theme, expected in PAPER.items():
+        page.evaluate(f"document.body.dataset.jpThemeLight = '{str(theme == 'light').lower()}'")
+        paper = verdict.evaluate("element => getComputedStyle(element).backgroundColor")
+        assert paper == expected
+        page.screenshot(path=f"{pictures}/{name}-{theme}.png")
     assert all(url.startswith((server, "data:", "blob:", "ws:")) for url in asked)
     context.close()
 

@@ -137,7 +137,7 @@ def test_warnings_alone_stand_in_a_section_of_a_test_that_passes(run: Run) -> No
 
 
 UNSEEN = """
-from gradledger.runtime.journal import journals
+from gradledger.runtime.journal.journal import journals
 
 
 def overlook():

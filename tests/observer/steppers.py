@@ -49,6 +49,9 @@ class Steppers:
 
     measures = False
 
+    def loss(self, value: object, items: float) -> None:
+        pass
+
     def spends(self, optimizer: object, gradients: Mapping[object, object], factor: float) -> None:
         """Never: it does not measure."""
 

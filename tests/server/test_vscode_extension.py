@@ -15,7 +15,7 @@ from gradledger.cli.server import INSTALL
 EXTENSION = Path(__file__).parents[2] / "editors" / "vscode"
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.slow,  # takes seconds: the extension is compiled and bundled
     pytest.mark.skipif(
         shutil.which("npm") is None or not (EXTENSION / "node_modules" / "typescript").exists(),
         reason="what it is built with is not there: make editors, with Node.js and npm",

@@ -2,9 +2,12 @@
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import * as vscode from "vscode";
 import { interpreter, sayWhatToInstall } from "./interpreter";
+
+/** The report of each script that was audited: the next audit takes its place. */
+const panels = new Map<string, vscode.WebviewPanel>();
 
 export async function audit(output: vscode.OutputChannel): Promise<void> {
   const editor = vscode.window.activeTextEditor;
@@ -20,9 +23,11 @@ export async function audit(output: vscode.OutputChannel): Promise<void> {
   try {
     const page = join(folder, "report.html");
     const given = vscode.workspace.getConfiguration("gradledger", script).get<string[]>("auditArguments", []);
-    const words = ["-m", "gradledger", "run", "--html", page, script.fsPath, ...given];
+    const cwd = vscode.workspace.getWorkspaceFolder(script)?.uri.fsPath ?? dirname(script.fsPath);
+    // As a person would type it there: the report calls the script by this name.
+    const words = ["-m", "gradledger", "run", "--html", page, relative(cwd, script.fsPath), ...given];
     const progress = { location: vscode.ProgressLocation.Notification, title: "gradledger: auditing", cancellable: true };
-    await vscode.window.withProgress(progress, (_, cancelled) => run(python, words, script.fsPath, output, cancelled));
+    await vscode.window.withProgress(progress, (_, cancelled) => run(python, words, cwd, output, cancelled));
     await show(page, script, output);
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -30,10 +35,9 @@ export async function audit(output: vscode.OutputChannel): Promise<void> {
 }
 
 function run(
-  python: string, words: string[], script: string, output: vscode.OutputChannel, cancelled: vscode.CancellationToken,
+  python: string, words: string[], cwd: string, output: vscode.OutputChannel, cancelled: vscode.CancellationToken,
 ): Promise<void> {
   return new Promise((resolve) => {
-    const cwd = vscode.workspace.getWorkspaceFolder(vscode.Uri.file(script))?.uri.fsPath ?? dirname(script);
     output.appendLine(`> ${[python, ...words].join(" ")}`);
     const child = spawn(python, words, { cwd });
     // As Ctrl-C: the verdict so far is written.
@@ -54,8 +58,25 @@ async function show(page: string, script: vscode.Uri, output: vscode.OutputChann
     void vscode.window.showErrorMessage("gradledger: there is no report. The output says why.");
     return;
   }
+  panelOf(script).webview.html = html.replace("<html", `<html data-theme="${theme()}"`);
+}
+
+/** The report is as light or dark as the editor, whatever the system's own setting is. */
+function theme(): "light" | "dark" {
+  const { Dark, HighContrast } = vscode.ColorThemeKind;
+  return [Dark, HighContrast].includes(vscode.window.activeColorTheme.kind) ? "dark" : "light";
+}
+
+function panelOf(script: vscode.Uri): vscode.WebviewPanel {
+  const open = panels.get(script.fsPath);
+  if (open) {
+    open.reveal(undefined, true);
+    return open;
+  }
   const name = vscode.workspace.asRelativePath(script);
   const column = vscode.ViewColumn.Beside;
   const panel = vscode.window.createWebviewPanel("gradledger.report", `Audit of ${name}`, column, { enableScripts: true });
-  panel.webview.html = html;
+  panels.set(script.fsPath, panel);
+  panel.onDidDispose(() => panels.delete(script.fsPath));
+  return panel;
 }

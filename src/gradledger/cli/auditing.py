@@ -17,17 +17,17 @@ from gradledger.ledger.unseen import Unseen
 from gradledger.ledger.verdict import Verdict
 from gradledger.recording.paths import rank_path
 from gradledger.rules.ranks import Testimony, merged
-from gradledger.runtime.arrival import is_loaded
 from gradledger.runtime.children.meeting import Options
 from gradledger.runtime.children.parent import Parent
-from gradledger.runtime.ended import end_of
-from gradledger.runtime.ranks import HASTE, HESITATION, PATIENCE, Ranks
+from gradledger.runtime.processes.exit_causes import end_of
+from gradledger.runtime.processes.rank_verdict import HASTE, HESITATION, PATIENCE, Ranks
+from gradledger.runtime.program.import_hooks import is_loaded
 
 if TYPE_CHECKING:
     from gradledger.cli.panel.live import Live
     from gradledger.cli.reports import Reports
     from gradledger.runtime.audit import Audit
-    from gradledger.runtime.sinks import Sink
+    from gradledger.runtime.outputs.tracker_sink import Sink
 
 FAILED = 2
 
@@ -75,7 +75,7 @@ class Auditing:
 
     @property
     def among_ranks(self) -> bool:
-        """Is this one of several?"""
+        """Whether this is one of several."""
         return self._ranks is not None
 
     def reach_children(self) -> None:
@@ -92,7 +92,7 @@ class Auditing:
             self._audit.abandon()
 
     def begin(self) -> None:
-        """Opens the books. Where that can't be done the script goes on, and is told nothing."""
+        """Opens the books. If that fails, the script runs on without noticing."""
         from gradledger.runtime.audit import Audit
 
         main = getattr(sys.modules["__main__"], "__file__", None)
@@ -113,7 +113,7 @@ class Auditing:
                 audit.journal.heard.append(self._parent.rank.hear)
             audit.stays_open_at_exit()
             if self._ranks is not None:
-                from gradledger.runtime.notes import Notes
+                from gradledger.runtime.processes.last_report import Notes
 
                 audit.journal.heard.append(Notes(audit, self._ranks, self._subject).hear)
         except GradledgerError as error:
@@ -232,10 +232,10 @@ class Auditing:
         try:
             for said in self._reports.make(recorded[0], verdict):
                 self._say(said)
-            if not recorded[0].exists():  # nobody asked for them, and the report is there
+            if not recorded[0].exists():  # they weren't requested, and the report is there
                 for path in recorded:
                     path.unlink(missing_ok=True)
-        except Exception:  # the verdict is out, and stands
+        except Exception:  # the verdict is already printed and remains valid
             self._say_bug("there is no report")
 
     def _say_of_log(self) -> None:
@@ -281,9 +281,9 @@ def _passes_so_far() -> int:
     """How many backward passes this process has made by now, watched or not."""
     if not is_loaded("torch"):
         return 0
-    from gradledger.runtime.passes_made import passes_made
+    from gradledger.runtime.journal.backward_counter import backward_count
 
     try:
-        return passes_made()
+        return backward_count()
     except Exception:  # a torch that is half there, or another that counts otherwise
         return 1

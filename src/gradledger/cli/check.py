@@ -1,16 +1,17 @@
-"""Check source code and notebooks: find the laws broken, run nothing.
+"""Find gradient bugs in source files and notebooks, without running them.
 
-It follows the gradients on every path through the code: each backward that deposits, each step that
-spends, each clear. What it cannot follow is unknown, and never called clean. It needs no torch.
+Follows gradients on every path through the code, from each backward() to the step() that uses them
+and the zero_grad() that clears them. Code it can't follow is reported as unknown, never as clean.
+PyTorch isn't needed.
 
-  gradledger check                      all below the working directory
+  gradledger check                      everything below the working directory
   gradledger check src train.py nb.ipynb
-  gradledger check --format github src  for a workflow of GitHub's
-  gradledger check --diff src           what --fix would change
-  gradledger check - < train.py         what comes from standard input
+  gradledger check --format github src  annotations for a GitHub Actions workflow
+  gradledger check --diff src           show what --fix would change
+  gradledger check - < train.py         read standard input
 
-`# gradledger: ignore[GL203] reason` on a finding's line, or on its loop's, silences it. Options are
-kept in [tool.gradledger] of pyproject.toml; those of the command line come before them.
+`# gradledger: ignore[GL203] reason` on a finding's line, or on a loop around it, silences it.
+[tool.gradledger] in pyproject.toml sets defaults for these options.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "paths",
         metavar="PATH",
         nargs="*",
-        help="files, folders and notebooks; - for standard input; by default the working directory",
+        help="files, folders and notebooks; - for standard input (default: the working directory)",
     )
     _add_rules(parser)
     _add_output(parser)
@@ -71,48 +72,49 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_files(parser)
     parser.set_defaults(**DEFAULTS)
     parser.epilog = (
-        "exit status: 0 nothing that fails; 1 findings; 2 it could not be done, or a file that was "
-        "named\ncould not be checked. An info is shown and does not fail, unless by --fail-on info."
+        "exit status: 0 no findings, or only infos; 1 findings (see --fail-on); 2 the check\n"
+        "failed, or a file named on the command line couldn't be checked."
     )
 
 
 def _add_rules(parser: argparse.ArgumentParser) -> None:
     from argparse import BooleanOptionalAction
 
-    add = parser.add_argument_group("what is looked for").add_argument
+    add = parser.add_argument_group("rules").add_argument
     add(
         "--select",
         metavar="RULES",
         action="append",
-        help="only these rules: codes, names or laws, with commas (GL101,GL2,clip-inside-window)",
+        help="only these rules: codes, names or laws, separated by commas (GL101,GL2)",
     )
-    add("--ignore", metavar="RULES", action="append", help="all but these rules")
+    add("--ignore", metavar="RULES", action="append", help="all rules except these")
     add(
         "--possible",
         action=BooleanOptionalAction,
-        help="also findings that break a law on some paths only",
+        help="also show findings that are only possible: on some paths, or if code that wasn't "
+        "followed does what it may do",
     )
     add(
         "--report-unused-ignores",
         action="store_true",
-        help="tell of `# gradledger: ignore` comments that ignore nothing",
+        help="report `# gradledger: ignore` comments that ignore nothing",
     )
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("what is shown").add_argument
-    add("--format", choices=FORMATS, help="text by default")
-    add("--output", metavar="FILE", help="write it there instead of to standard output")
-    add("--summary", metavar="FILE", help="also write a short verdict there, in Markdown")
-    add("--statistics", action="store_true", help="the number of findings by rule, and not each")
-    add("--unknown", action="store_true", help="list the code that could not be followed, and why")
-    add("-q", "--quiet", action="store_true", help="one line for each finding, and no summary")
+    add = parser.add_argument_group("output").add_argument
+    add("--format", choices=FORMATS, help="output format (default: text)")
+    add("--output", metavar="FILE", help="write to FILE instead of standard output")
+    add("--summary", metavar="FILE", help="also write a short verdict to FILE, in Markdown")
+    add("--statistics", action="store_true", help="count findings by rule instead of listing them")
+    add("--unknown", action="store_true", help="list code that couldn't be followed, and why")
+    add("-q", "--quiet", action="store_true", help="one line per finding, no summary")
 
 
 def _add_fixes(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("fixes, where one edit is certain to be the cure").add_argument
-    add("--fix", action="store_true", help="change the files, and show what is left")
-    add("--diff", action="store_true", help="show what --fix would change, and change nothing")
+    add = parser.add_argument_group("fixes, where one edit is certain to be right").add_argument
+    add("--fix", action="store_true", help="edit the files, and show what is left")
+    add("--diff", action="store_true", help="show what --fix would change, without editing")
 
 
 def _add_status(parser: argparse.ArgumentParser) -> None:
@@ -120,23 +122,27 @@ def _add_status(parser: argparse.ArgumentParser) -> None:
     add(
         "--fail-on",
         choices=("error", "warning", "info"),
-        help="how bad a finding has to be for status 1; warning by default",
+        help="the lowest severity that exits with 1 (default: warning)",
     )
-    add("--exit-zero", action="store_true", help="findings are no reason for status 1")
+    add("--exit-zero", action="store_true", help="exit with 0 even if there are findings")
 
 
 def _add_baseline(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("a baseline, for an old code base").add_argument
-    add("--baseline", metavar="FILE", help="be silent about findings that are in this file")
-    add("--write-baseline", action="store_true", help="write all findings of now to that file")
+    add = parser.add_argument_group("baseline, for an existing code base").add_argument
+    add("--baseline", metavar="FILE", help="don't report findings listed in FILE")
+    add("--write-baseline", action="store_true", help="write the current findings to that file")
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("files and work").add_argument
-    add("--config", metavar="FILE", help="instead of the nearest pyproject.toml with our table")
-    add("--stdin-filename", metavar="NAME", help="what standard input is called")
-    add("--jobs", metavar="N", type=int, help="processes at most; by default one per processor")
-    add("--no-cache", action="store_true", help="neither read nor write the cache")
+    add = parser.add_argument_group("configuration and performance").add_argument
+    add(
+        "--config",
+        metavar="FILE",
+        help="a pyproject.toml to use instead of the nearest one with [tool.gradledger]",
+    )
+    add("--stdin-filename", metavar="NAME", help="the file name to report for standard input")
+    add("--jobs", metavar="N", type=int, help="number of processes (default: one per processor)")
+    add("--no-cache", action="store_true", help="don't read or write the cache")
 
 
 def run(args: Arguments) -> int:

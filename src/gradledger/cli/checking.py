@@ -136,7 +136,7 @@ def _reading_order(unknown: Unknown) -> tuple[str, int, str]:
 
 
 def _are_among(named: set[str], troubles: list[Trouble]) -> bool:
-    """Is one of the files that were named in trouble?"""
+    """Whether one of the named files couldn't be checked."""
     from gradledger.report.paths import cell_of
 
     return any(cell_of(trouble.path)[0] in named for trouble in troubles)

@@ -1,4 +1,4 @@
-"""What would mend the findings of a run: the certain edits of `check`, on the recorded source."""
+"""Fixes for the findings of a run: the certain edits of `check`, on the recorded source."""
 
 from __future__ import annotations
 

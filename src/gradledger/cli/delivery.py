@@ -61,7 +61,7 @@ def to_file(path: str, write: Write) -> None:
 
 
 def is_ours(path: str) -> bool:
-    """Is it a page that gradledger wrote, and so may write anew?"""
+    """Whether gradledger wrote this page, and so may overwrite it."""
     with open(path, "rb") as file:
         return b'name="generator" content="gradledger' in file.read(2000)
 

@@ -1,6 +1,6 @@
-"""Take the tour: the laws, three faults in programs that really run, and the auditor at work.
+"""Take a tour: the laws, three faults in programs that run, and the auditor at work.
 
-It ends with a report to explore, which is written into the current folder.
+It ends with an HTML report, which is written to the working directory.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ TOUR = {"GL101": "Spent twice", "GL201": "Thrown away", "GL301": "Weighed wrong"
 
 _IDEA = (
     "gradledger keeps the books of your gradients. Every `backward()` deposits, every "
-    "`optimizer.step()` spends, every `zero_grad()` clears. It tells, with file and line, when a "
-    "deposit is spent twice, thrown away, weighed wrong or never used."
+    "`optimizer.step()` spends, every `zero_grad()` clears. It reports, with file and line, a "
+    "deposit that is spent twice, thrown away, weighed wrong or never used."
 )
 _AUDITOR = (
-    "Nobody has to look for such lines. `gradledger run` runs a script as plain Python does, with "
-    "the same results, and says at its end what became of each gradient. `--html` makes a page of "
-    "it."
+    "You don't have to look for such lines yourself. `gradledger run` runs a script as plain "
+    "Python does, with the same results, and reports at the end what became of each gradient. "
+    "`--html` writes it as a page."
 )
 _REPORT = "gradledger-report.html"
 _WORDS = (
@@ -144,7 +144,7 @@ def _opening(terminal: Terminal, *, can_run: bool) -> Iterator[Line]:
     yield (("Three ways to break them", "heading"),)
     if can_run:
         yield from terminal.prose(
-            "Each program runs now, as it stands and with the fault cured. None of them raises or "
+            "Each program runs now, as it is and with the fault fixed. None of them raises or "
             "warns."
         )
     else:
@@ -191,7 +191,7 @@ def _auditor(terminal: Terminal, *, can_run: bool) -> Iterator[Line]:
     yield (("The auditor", "heading"),)
     yield from terminal.prose(_AUDITOR)
     if can_run:
-        yield from terminal.prose("Two nets that train each other, and what nobody noticed:")
+        yield from terminal.prose("Two nets that train each other, and what went unnoticed:")
         yield ()
         yield ((f"$ gradledger run --html {_REPORT} train.py", "code"),)
     else:

@@ -19,7 +19,7 @@ TABLES = (
     "windows", "spends", "deposits", "events", "measures", "flows", "optimizers", "ranks",
     "findings", "evidence",
 )  # fmt: skip
-"""Here, so that nobody loads what makes them to read the help."""
+"""Here, so that `--help` doesn't import what makes them."""
 
 
 def writer(
@@ -47,7 +47,7 @@ def writer(
 
 
 def check_table(table: str | None, *, format: str) -> None:
-    """Is there such a table, and is it asked for at all?"""
+    """Whether there is such a table, and it was requested."""
     if table is None:
         return
     if format != "csv":

@@ -71,7 +71,7 @@ def _columns() -> int:
 
 
 class _Version(argparse.Action):
-    """Looks the version up only when it is asked for: that costs more than most commands."""
+    """Looks the version up only when needed: that takes longer than most commands."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         from gradledger import __version__

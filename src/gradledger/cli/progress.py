@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 PATIENCE = 1.0
-"""Seconds that nobody minds."""
+"""Seconds before progress is first drawn."""
 INTERVAL = 0.1
 
 
@@ -35,7 +35,7 @@ class Progress:
             from rich.console import Console
             from rich.progress import Progress as Bar
 
-            # It draws when it is told to: a thread of its own would not outlive a fork.
+            # It draws only when called: a thread of its own would not outlive a fork.
             self._bar = Bar(console=Console(stderr=True), transient=True, auto_refresh=False)
             self._bar.add_task(self._what, completed=done, total=total)
             self._bar.start()

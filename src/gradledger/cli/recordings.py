@@ -30,7 +30,7 @@ def chronicles(names: Sequence[str]) -> tuple[Chronicle, ...]:
 
 
 def recordings(names: Sequence[str]) -> tuple[Path, ...]:
-    """All ranks of the run. One name stands for all of them, several for themselves."""
+    """All ranks of the run. One name means all ranks, several names only those."""
     if len(names) == 1:
         return tuple(_all_ranks(Path(names[0])))
     by_rank: dict[int, Path] = {}

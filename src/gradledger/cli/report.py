@@ -1,17 +1,17 @@
-"""Show a recorded run: the verdict, a page to explore, or data for other tools.
+"""Show a recorded run as text, as an HTML page, or as data for other tools.
 
-`gradledger run --record run.gradledger train.py` makes a recording. A report needs no torch, and
-can be made while the run goes on, or after it was killed.
+`gradledger run --record run.gradledger train.py` makes a recording. It can be read while the run
+goes on, and after the run was killed. PyTorch isn't needed.
 
-  gradledger report run.gradledger                       the verdict again
-  gradledger report run.gradledger --format html         a page: timeline, norms, findings
+  gradledger report run.gradledger                       the verdict
+  gradledger report run.gradledger --format html         a page with timeline, norms, findings
   gradledger report run.gradledger --format perfetto --output trace.json
   gradledger report run.gradledger --format csv --table windows
   gradledger report run.gradledger --tensorboard runs/today
   gradledger report --diff before.gradledger after.gradledger
 
-Ranks have a recording each: `run.gradledger` stands for all of `run.rank0.gradledger`,
-`run.rank1.gradledger` and so on, and so does any one of them.
+Each rank has its own recording. `run.gradledger` means all of `run.rank0.gradledger`,
+`run.rank1.gradledger` and so on; so does the name of any one of them.
 """
 
 from __future__ import annotations
@@ -36,45 +36,46 @@ FORMATS = ("text", "concise", "json", "github", "sarif", "gitlab", "html", *othe
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `gradledger report`."""
     add = parser.add_argument
-    add("recordings", nargs="*", metavar="RECORDING", help="what `gradledger run --record` wrote")
-    add("--format", choices=FORMATS, default="text", help="text by default")
+    add("recordings", nargs="*", metavar="RECORDING", help="made by `gradledger run --record`")
+    add("--format", choices=FORMATS, default="text", help="output format (default: text)")
     add(
         "--table",
         metavar="TABLE",
-        help=f"what --format csv writes: {', '.join(other_tools.TABLES)}; the first by default",
+        help=f"the table for --format csv (default: {other_tools.TABLES[0]}): "
+        f"{', '.join(other_tools.TABLES)}",
     )
-    add("--tensorboard", metavar="DIR", help="write norms and windows for TensorBoard, too")
+    add("--tensorboard", metavar="DIR", help="also write norms and windows for TensorBoard")
     add(
         "--diff",
         action=two_runs.Diff,
         nargs="*",
         metavar="RECORDING",
-        help="what changed from the first recording to the second, as text or json",
+        help="compare two recordings, as text or json",
     )
     add(
         "--output",
         metavar="FILE",
-        help="where it goes; by default to stdout, and a page for a terminal's user to a file",
+        help="write to FILE (default: stdout; on a terminal, an HTML page goes to a file)",
     )
     add(
         "--select",
         metavar="RULES",
         action="append",
         default=[],
-        help="only these rules: codes, names or laws, with commas (GL101,GL2,clip-inside-window)",
+        help="only these rules: codes, names or laws, separated by commas (GL101,GL2)",
     )
-    add("--ignore", metavar="RULES", action="append", default=[], help="all but these rules")
+    add("--ignore", metavar="RULES", action="append", default=[], help="all rules except these")
     add(
         "--fail-on",
         choices=("error", "warning", "unseen"),
-        help="exit with status 1 where a law was broken at least that badly; unseen: or where "
-        "something was not seen",
+        help="exit with 1 if there is a finding of this severity or worse; unseen: also if "
+        "anything was not seen",
     )
-    add("-q", "--quiet", action="store_true", help="one line for each finding, and no summary")
+    add("-q", "--quiet", action="store_true", help="one line per finding, no summary")
     parser.epilog = (
-        "exit status: 0; 1 where --fail-on does not let the run pass; 2 where there is no report.\n"
-        "With --diff, 1 where the second run breaks a law that the first does not (by --fail-on,\n"
-        "at least that badly). An info is about cost, and does not count."
+        "exit status: 0; 1 if --fail-on applies; 2 if no report could be made.\n"
+        "With --diff: 1 if the second run has a finding that the first doesn't have (an error or\n"
+        "a warning, or what --fail-on says)."
     )
 
 

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Reports:
-    """What was asked for, looked at before the script begins: it may take days.
+    """The requested reports, checked before the script begins: it may take days.
 
-    A recording that nobody asked for lies beside the report until that is written, so that a run
-    that is killed leaves it behind.
+    A recording that wasn't requested is kept beside the report until that is written, so that a
+    run that is killed leaves it behind.
     """
 
     def __init__(self, *, record: str | None, html: str | None, tensorboard: str | None) -> None:

@@ -1,7 +1,7 @@
-"""Explain rules: what breaks them, why it matters, and programs that do it wrong and right.
+"""Explain rules: what breaks them, why it matters, and a faulty and a fixed program.
 
-A rule is named by its code (GL101), its name (spent-gradient-reused) or the start of its name.
-GL1, or just 1, means all the rules of law 1.
+Name a rule by its code (GL101), its name (spent-gradient-reused) or the start of its name. GL1, or
+just 1, means all the rules of law 1.
 """
 
 from __future__ import annotations
@@ -21,14 +21,17 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `gradledger rule`."""
-    parser.add_argument("rules", nargs="+", metavar="RULE", help="GL101, its name, or its law: GL1")
+    parser.add_argument("rules", nargs="+", metavar="RULE", help="a code, a name, or a law (GL1)")
     parser.add_argument(
-        "--format", choices=("text", "markdown", "json"), default="text", help="text by default"
+        "--format",
+        choices=("text", "markdown", "json"),
+        default="text",
+        help="output format (default: text)",
     )
     parser.add_argument(
         "--program",
         choices=("bad", "good"),
-        help="print one of the example programs instead, whole: pipe it into python",
+        help="print one of the example programs instead; it runs as it is",
     )
 
 

@@ -1,7 +1,7 @@
-"""List every rule, grouped by the law that it guards.
+"""List all rules, grouped by law.
 
-A law says what must hold for every gradient; a rule is one way to break it. `check` reads source
-code and runs nothing, `run` watches a real training.
+A law says what must hold for every gradient; a rule is one way to break it. The list says whether
+`check` (source code) or `run` (a real training) can find it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=("text", "json"),
         default="text",
-        help="text, or all that there is to know as JSON",
+        help="output format (default: text); json has everything about each rule",
     )
 
 

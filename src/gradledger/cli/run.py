@@ -1,16 +1,16 @@
-"""Run a training script and audit every deposit, spend and clear.
+"""Run a training script and audit its gradients.
 
-The script runs as it does with plain Python: same results, same output, same exit status. At its
-end, at Ctrl-C or when it crashes, the verdict says which laws of the ledger it broke, and where.
+The script runs as under plain Python: same results, same output, same exit status. When it ends,
+crashes or is interrupted, the verdict says which rules it broke, and where.
 
   gradledger run train.py --epochs 3          a script and its arguments
   gradledger run -m package.train --epochs 3  a module
-  gradledger run accelerate test              the command of an installed program
+  gradledger run accelerate test              an installed command
   gradledger run torchrun --nproc_per_node 2 train.py
 
-Options of gradledger stand before the script; all that follows it is the script's. Processes that
-it starts and that train, by a launcher or by itself, are audited too, and in the same verdict.
-Options are kept in [tool.gradledger.run] of pyproject.toml; those given here come before them.
+Put gradledger's options before the script; everything after it belongs to the script. Processes
+that the script starts are audited too if they train, and share its verdict.
+[tool.gradledger.run] in pyproject.toml sets defaults for these options.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from gradledger.errors import OptionError
 
 if TYPE_CHECKING:
-    from gradledger.runtime.sinks import Sink
+    from gradledger.runtime.outputs.tracker_sink import Sink
 
 FORMATS = ("text", "concise", "json", "github", "sarif", "gitlab", "rdjson")
 TRACKERS = ("wandb", "mlflow", "trackio", "tensorboard")
@@ -51,34 +51,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "gradledger run [options] (SCRIPT | -m MODULE | COMMAND) [arguments ...]"
     parser.allow_abbrev = False  # what is not ours in full is a slip, and the script is not run
     add = parser.add_argument
-    add("--format", choices=FORMATS, default="text", help="of the verdict; text by default")
+    add("--format", choices=FORMATS, default="text", help="format of the verdict (default: text)")
     add(
         "--output",
         metavar="FILE",
-        help="where the verdict goes; by default text goes to stderr, the other formats to stdout",
+        help="write the verdict to FILE (default: text to stderr, other formats to stdout)",
     )
-    add("--record", metavar="FILE", help="keep every event of the run in this file")
-    add("--html", metavar="FILE", help="write a page to explore: timeline, norms, findings")
+    add("--record", metavar="FILE", help="record every event of the run in FILE")
+    add("--html", metavar="FILE", help="write an HTML page: timeline, gradient norms, findings")
     add("--tensorboard", metavar="DIR", help="write gradient norms and windows for TensorBoard")
     add(
         "--fail-on",
         choices=("error", "warning", "unseen"),
-        help="exit with status 1 where the script passed but broke a law at least that badly; "
-        "unseen: or where something was not seen",
+        help="exit with 1 if the script succeeded but has a finding of this severity or worse; "
+        "unseen: also if anything was not seen",
     )
     add(
         "--select",
         metavar="RULES",
         action="append",
         default=[],
-        help="only these rules: codes, names or laws, with commas (GL101,GL2,clip-inside-window)",
+        help="only these rules: codes, names or laws, separated by commas (GL101,GL2)",
     )
-    add("--ignore", metavar="RULES", action="append", default=[], help="all but these rules")
+    add("--ignore", metavar="RULES", action="append", default=[], help="all rules except these")
     add(
         "--sample",
         metavar="N",
         type=int,
-        help="audit the first steps, and then every Nth only, to cost less",
+        help="audit the first 100 steps, then only every Nth one, for less overhead",
     )
     add("--live", action="store_true", help="show steps, norms and findings while the script runs")
     add(
@@ -90,12 +90,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--summary",
         metavar="FILE",
-        help="write a short verdict in Markdown; in GitHub Actions, the job's summary by default",
+        help="write a short verdict in Markdown (default in GitHub Actions: the job's summary)",
     )
-    add("-q", "--quiet", action="store_true", help="one line for each finding, and no summary")
+    add("-q", "--quiet", action="store_true", help="one line per finding, no summary")
     parser.epilog = (
-        "exit status: the script's own; 1 where it passed and --fail-on does not let it pass;\n"
-        "2 where it could not be started"
+        "exit status: the script's own; 1 if the script succeeded and --fail-on applies;\n"
+        "2 if the script couldn't be started"
     )
 
 
@@ -105,9 +105,9 @@ def run(args: argparse.Namespace) -> Callable[[], int]:
     from gradledger.cli.delivery import check_output
     from gradledger.cli.reports import Reports
     from gradledger.rules.selection import codes
-    from gradledger.runtime.launching import launch
-    from gradledger.runtime.scripts import TargetError
-    from gradledger.runtime.targets import find_target
+    from gradledger.runtime.launch.run_program import launch
+    from gradledger.runtime.launch.scripts import TargetError
+    from gradledger.runtime.launch.targets import find_target
     from gradledger.torch_extra import require_torch
 
     require_torch("gradledger run")

@@ -9,7 +9,7 @@ from gradledger.policy.configuration import Configuration, ConfigurationError, n
 
 TABLE = "[tool.gradledger.run]"
 PATHS = ("output", "record", "html", "tensorboard", "summary")
-"""What they name stands relative to the project's file."""
+"""Paths relative to the project's file."""
 TEXTS = ("format", "fail-on", "log", *PATHS)
 LISTS = ("select", "ignore")
 FLAGS = ("live", "quiet")

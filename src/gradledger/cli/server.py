@@ -1,8 +1,8 @@
-"""Serve editors: findings while you type, what they mean, and fixes (language server protocol).
+"""Start the language server: findings, explanations and fixes in editors while you type.
 
-An editor starts it and talks to it by standard input and output; editors/README.md has the lines
-for VS Code, Neovim, Helix, Emacs and PyCharm. Options are those of the nearest pyproject.toml,
-[tool.gradledger], as for `gradledger check`. It needs no torch.
+The editor starts the server and talks to it over standard input and output. editors/README.md shows
+how to set up VS Code, Neovim, Helix, Emacs and PyCharm. [tool.gradledger] in the nearest
+pyproject.toml configures it, as for `gradledger check`. PyTorch isn't needed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ INSTALL = "pip install 'gradledger[lsp]'"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `gradledger server`."""
     # Some clients add it to every server; there is no other way to talk.
-    parser.add_argument("--stdio", action="store_true", help="accepted, and the default")
+    parser.add_argument("--stdio", action="store_true", help="the default; some editors pass it")
 
 
 def run(args: argparse.Namespace) -> int:

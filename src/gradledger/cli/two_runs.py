@@ -42,8 +42,8 @@ def compared(
         raise OptionError(f"--diff is {' or '.join(FORMATS)}, and not {format}.")
     if len(names) != 2:
         raise OptionError(
-            f"--diff needs two recordings, before and after, and got {len(names)}. Of several "
-            "ranks, name one: it stands for all."
+            f"--diff needs two recordings, before and after, and got {len(names)}. With several "
+            "ranks, name one of them."
         )
     before, after = names
     comparison = compare(chronicles([before]), chronicles([after]), kept=kept)

@@ -1,10 +1,10 @@
-"""Explain a symptom or an error message: its likely causes in order, and what to run.
+"""Explain a symptom or an error message: likely causes, most likely first, and what to run.
 
   gradledger why "loss oscillates"
   gradledger why < traceback.txt
   python train.py 2>&1 | gradledger why
 
-Without words and without input, it lists what it knows.
+Without words or input, lists the symptoms and messages it knows.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ MOST_READ = 1_000_000
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `gradledger why`."""
     parser.add_argument(
-        "words", nargs="*", metavar="WORDS", help="a symptom or a message; without it, from stdin"
+        "words", nargs="*", metavar="WORDS", help="a symptom or a message (default: standard input)"
     )
     parser.add_argument(
-        "--format", choices=("text", "json"), default="text", help="text by default"
+        "--format", choices=("text", "json"), default="text", help="output format (default: text)"
     )
 
 
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
             terminal.show(_explained(entry, terminal))
         return 0
     if text.strip():
-        terminal.show([("Nothing is known about that. These can be asked about:",), ()])
+        terminal.show([("gradledger doesn't know this symptom or message. It knows these:",), ()])
     terminal.show(_listing(ENTRIES))
     return NOT_KNOWN if text.strip() else 0
 

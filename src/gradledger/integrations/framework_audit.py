@@ -25,7 +25,7 @@ from gradledger.rules import Severity, find
 if TYPE_CHECKING:
     from gradledger.ledger.verdict import Verdict
     from gradledger.runtime.audit import Audit
-    from gradledger.runtime.measuring import Measured
+    from gradledger.runtime.outputs.measurements import Measured
 
 OnFinding = Literal["warn", "raise"] | Callable[[Finding], object]
 REPORT = "gradledger.html"
@@ -175,6 +175,20 @@ class FrameworkAudit:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self.end(error)
+
+
+class LedgerOptions:
+    """What a callback of any framework is made with."""
+
+    def __init__(
+        self,
+        *,
+        on_finding: OnFinding = "warn",
+        report: str | os.PathLike[str] | None = None,
+        sample: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.ledger = FrameworkAudit(on_finding=on_finding, report=report, sample=sample)
 
 
 def _speaks() -> bool:

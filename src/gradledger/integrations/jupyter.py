@@ -154,7 +154,7 @@ class _Failure:
         self, shell: Any, kind: Any, error: BaseException, trace: Any, tb_offset: int | None = None
     ) -> list[str]:
         from gradledger.errors import LawBroken
-        from gradledger.runtime.launching import leave_ours_out
+        from gradledger.runtime.processes.tracebacks import leave_ours_out
 
         self._correct_numbers()
         if isinstance(error, LawBroken):

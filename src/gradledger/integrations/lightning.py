@@ -11,7 +11,7 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from gradledger.integrations.framework_audit import FrameworkAudit, OnFinding, required
+from gradledger.integrations.framework_audit import LedgerOptions, required
 
 __all__ = ["LedgerCallback"]  # noqa: F822 - made by `__getattr__`
 _WHAT = "gradledger.integrations.lightning"
@@ -22,18 +22,8 @@ else:
     Callback = object
 
 
-class _Hooks(Callback):
+class _Hooks(LedgerOptions, Callback):
     """What the callback does, whichever of the two packages it is for."""
-
-    def __init__(
-        self,
-        *,
-        on_finding: OnFinding = "warn",
-        report: str | os.PathLike[str] | None = None,
-        sample: int | None = None,
-    ) -> None:
-        super().__init__()
-        self.ledger = FrameworkAudit(on_finding=on_finding, report=report, sample=sample)
 
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
         """Before the optimizers are made."""

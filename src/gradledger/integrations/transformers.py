@@ -5,12 +5,11 @@ Transformers is not imported before the callback is asked for.
 
 from __future__ import annotations
 
-import os
 import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from gradledger.integrations.framework_audit import FrameworkAudit, OnFinding, required
+from gradledger.integrations.framework_audit import LedgerOptions, required
 
 __all__ = ["LedgerCallback"]  # noqa: F822 - made by `__getattr__`
 
@@ -20,17 +19,8 @@ else:
     TrainerCallback = object
 
 
-class _Hooks(TrainerCallback):
+class _Hooks(LedgerOptions, TrainerCallback):
     """What the callback does."""
-
-    def __init__(
-        self,
-        *,
-        on_finding: OnFinding = "warn",
-        report: str | os.PathLike[str] | None = None,
-        sample: int | None = None,
-    ) -> None:
-        self.ledger = FrameworkAudit(on_finding=on_finding, report=report, sample=sample)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **more: Any) -> None:
         """Before the first batch."""

@@ -50,7 +50,7 @@ class Baseline:
         self._left = Counter(entries)
 
     def takes(self, entry: Entry) -> bool:
-        """Was this there before? Each time that it was answers for one finding."""
+        """Whether this was there before. Each earlier occurrence covers one finding."""
         if self._left[entry] < 1:
             return False
         self._left[entry] -= 1

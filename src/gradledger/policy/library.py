@@ -1,4 +1,4 @@
-"""The sources that findings stand in, each read once and only when something is asked about it."""
+"""The sources that findings are in, each read once and only when needed."""
 
 from __future__ import annotations
 

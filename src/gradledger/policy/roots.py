@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 
 _SIGNS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
-"""What stands at the top of a project."""
+"""Files and folders at the top of a project."""
 
 
 def roots(paths: Iterable[str], *, here: str | None = None) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from gradledger.static.source.gitignore import FOLDER
 
 
 class Sifted(NamedTuple):
-    """Each finding that is asked about is in one of these."""
+    """Every finding that is sifted is in one of these."""
 
     shown: tuple[Finding, ...]
     suppressed: tuple[Suppressed, ...]

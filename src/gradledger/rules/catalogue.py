@@ -24,6 +24,7 @@ from gradledger.ledger.events import (
     Step,
     Sync,
     Unscale,
+    Update,
 )
 
 TYPE_CHECKING = False
@@ -46,7 +47,7 @@ EVENTS: dict[str, tuple[type[Event], ...]] = {
     "gl303_accumulation_normalized_twice": (Backward,),
     "gl401_clip_on_scaled_gradients": (Clip,),
     "gl402_step_on_scaled_gradients": (Step,),
-    "gl403_scaler_not_updated": (Step, Skipped, Unscale),
+    "gl403_scaler_not_updated": (Step, Skipped, Unscale, Update),
     "gl404_scale_changed_in_window": (Step, Unscale),
     "gl405_unscaled_twice": (Unscale,),
     "gl501_clip_without_effect": (Clip,),
@@ -113,7 +114,7 @@ def coded(code: str) -> Rule:
 
 
 def stops(code: str) -> bool:
-    """Is an exception raised where the rule is broken?"""
+    """Whether an exception is raised where the rule is broken."""
     return coded(code).stops
 
 

@@ -37,14 +37,14 @@ RULE = Rule(
         "`backward()` adds to `.grad`, and `step()` leaves it there. Unless something clears "
         "it, the next backward adds on top, and the next step uses the sum of the new gradient "
         "and all earlier ones. A `zero_grad()` before the loop, or only in one branch, is not "
-        "enough. Several backward passes before one step are no fault: accumulation spends each "
+        "enough. Several backward passes before one step aren't reported: accumulation spends each "
         "deposit once."
     ),
     why=(
-        "Every update also repeats all updates before it. With SGD that is momentum of 1: the "
-        "weights run past the minimum and swing. Adaptive optimizers hide the size of it and "
-        "still follow a direction that is mostly history. Nothing raises; the model is just "
-        "worse."
+        "Every update also repeats all updates before it. With SGD, that is a momentum of 1: the "
+        "weights run past the minimum and oscillate. Adaptive optimizers hide the size of the "
+        "error, but still follow a direction that is mostly history. There is no error message; "
+        "the model is just worse."
     ),
     fix=("call optimizer.zero_grad() once per window, before its first backward or after its step"),
     symptom=(

@@ -33,7 +33,7 @@ def broken(page: Page, step: Step) -> Iterator[Breach]:
 
 
 def _reaches(page: Page, owner: str, sites: set[Place]) -> bool:
-    """Do the backwards at these places deposit into cells of this optimizer, too?"""
+    """Whether the backwards at these places also deposit into cells of this optimizer."""
     return any(h.at in sites for _, cell in page.owned_by(owner) for h in cell.fresh)
 
 
@@ -49,8 +49,8 @@ RULE = Rule(
         "optimizer that steps next. When two networks are trained against each other, the first "
         "one's loss leaves gradients in the second. If the second is not cleared before its own "
         "backward, its step uses both. Two optimizers that each spend their part of one "
-        "backward break nothing. Where both were cleared together right before it, and the loss "
-        "that comes on top reaches both as well, it may have been meant so."
+        "backward pass are fine. If both were cleared together right before it, and the loss "
+        "added on top reaches both as well, it may be intended."
     ),
     why=(
         "In a GAN, the generator's loss rewards a discriminator that is fooled. Leaked into the "

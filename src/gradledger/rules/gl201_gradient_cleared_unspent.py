@@ -12,7 +12,7 @@ from gradledger.rules.tails import is_tail
 
 
 def broken(page: Page, clear: Clear) -> Iterator[Breach]:
-    """An owned cell loses fresh deposits of a backward that nobody can use any more (Law 2)."""
+    """An owned cell loses fresh deposits of a backward that can no longer be used (Law 2)."""
     bad = _non_finite_sites(page, clear.cells)
     for names, cell in page.among(clear.cells):
         if cell.interrupted_at:
@@ -37,7 +37,7 @@ def _non_finite_sites(page: Page, cleared: CellNames) -> set[Place]:
 
 
 def _still_held(page: Page, site: Place, cleared: CellNames) -> bool:
-    """Does some other owned cell hold a part of the same backward, to be spent later?"""
+    """Whether another owned cell holds a part of the same backward, to be spent later."""
     return any(
         cell.owners and any(h.at == site for h in cell.fresh) for _, cell in page.besides(cleared)
     )
@@ -52,14 +52,13 @@ RULE = Rule(
     says="this clears gradients that no step has used",
     explains=(
         "What a backward pass put into `.grad` is cleared before a step or any other code "
-        "looked at it: `zero_grad()` between `backward()` and `step()`, or a `zero_grad()` for "
+        "used it: `zero_grad()` between `backward()` and `step()`, or a `zero_grad()` for "
         "each micro-batch of a window, so that only the last one counts. Clearing is right "
-        "after a step that the scaler skipped, after an exception, behind a guard against bad "
+        "after a step that the scaler skipped, after an exception, after a check for bad "
         "gradients, and when code has read the gradients."
     ),
     why=(
-        "The backward pass was for nothing: the model learns from a part of the data, or not at "
-        "all."
+        "The backward pass is wasted: the model learns only from a part of the data, or not at all."
     ),
     fix=("clear before the first backward of the window or after its step, not in between"),
     symptom=(

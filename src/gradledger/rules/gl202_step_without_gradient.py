@@ -35,7 +35,7 @@ RULE = Rule(
     ),
     why=(
         "With gradients of None the step does nothing. With zeros it still moves the weights by "
-        "momentum and weight decay. Either way a scheduler that counts steps is ahead of the "
+        "momentum and weight decay. Either way, a scheduler that counts steps runs ahead of the "
         "training."
     ),
     fix="call loss.backward() between zero_grad() and step(), or leave this step out",

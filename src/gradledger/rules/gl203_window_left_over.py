@@ -1,4 +1,4 @@
-"""GL203: the data ends in the middle of a window, and nobody steps."""
+"""GL203: the data ends in the middle of a window, and no step follows."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _leaked(page: Page, step: Step) -> Iterator[Breach]:
 def _breach(
     left: list[Holding], cells: CellNames, event: Event, what: str, *, sure: bool = True
 ) -> Breach:
-    """The finding stands at the backward; how the deposits ended is evidence."""
+    """The finding is reported at the backward; how the deposits ended is evidence."""
     detail = f"leaves {counted(total(left), 'deposit')} unspent when the data ends"
     evidence = (Evidence("deposited", left[0].at), *_end(event, what))
     return Breach(left[0].at, detail, evidence, cells, sure)
@@ -79,13 +79,13 @@ RULE = Rule(
     says="the last gradients of an epoch are left over: no step spends their window",
     explains=(
         "A loop that steps on every Nth batch stops in the middle of a window when the number "
-        "of batches is no multiple of N. The gradients stay in `.grad` and leak into the first "
+        "of batches isn't a multiple of N. The gradients stay in `.grad` and leak into the first "
         "window of the next epoch, or the next clear or the end of the run drops them. A "
-        "counter that runs on across epochs breaks nothing: its windows straddle the epochs."
+        "counter that continues across epochs is fine: its windows span two epochs."
     ),
     why=(
-        "A leak makes the first update of each epoch too large; a loss means that some data is "
-        "never learned from, and it is always the end of the epoch."
+        "If they leak, the first update of each epoch is too large; if they are dropped, the model "
+        "never learns from some data, and it is always the end of the epoch."
     ),
     fix=(
         "step on the last batch too, `or i + 1 == len(loader)`, divided by that window's own size"

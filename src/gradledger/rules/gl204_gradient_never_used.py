@@ -51,11 +51,11 @@ RULE = Rule(
     says=("gradients are computed for these parameters in each iteration, and always thrown away"),
     explains=(
         "A backward pass also fills parameters of another optimizer, which clears them unspent "
-        "each time. The update is right; the work is wasted. A GAN's generator step does this "
-        "to the discriminator."
+        "each time. The update is correct, but the work is wasted. A GAN's generator step does "
+        "this to the discriminator."
     ),
     why=(
-        "Computing gradients that nobody spends can cost a third of the backward pass, and memory."
+        "Computing gradients that no step spends can take a third of the backward pass, and memory."
     ),
     fix=(
         "freeze those parameters with requires_grad_(False) for that backward, or name inputs= "

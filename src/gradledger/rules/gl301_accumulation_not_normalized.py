@@ -21,7 +21,7 @@ def broken(page: Page, step: Step) -> Iterator[Breach]:
         batches = window.batches(page.counting)
         weights = (h.deposit.weight for h in window.holdings)
         if any(weight.summed and weight.items == batches for weight in weights):
-            continue  # was it divided by its items, or by the window? Nobody knows
+            continue  # was it divided by its items, or by the window? Unknown
         # More of them than the divisor; floats (1 / 0.25) may be a hair off.
         too_many = page.counting.at_least(batches, max(2, window.divisor * 1.001))
         if too_many is False:
@@ -41,14 +41,14 @@ RULE = Rule(
     says="mean losses are added up over a window and not divided by its size",
     explains=(
         "Each micro-batch's loss is a mean, and N of them are added up before the step: the "
-        "gradient is N times that of the big batch which the window stands for. Several "
-        "different losses, each with its own backward, are a sum by design and break nothing; "
-        "neither does a loop over tasks within one batch."
+        "gradient is N times that of the big batch that the window replaces. Several "
+        "different losses, each with its own backward, are a sum by design and aren't reported, "
+        "nor is a loop over tasks within one batch."
     ),
     why=(
         "The update is N times too large, so the learning rate that suited one batch does not "
-        "suit the window, and clipping clips nearly always. Changing N then changes the "
-        "training."
+        "suit the window, and clipping takes effect in nearly every step. Changing N then changes "
+        "the training."
     ),
     fix="divide the loss by the number of micro-batches before backward()",
     symptom=(

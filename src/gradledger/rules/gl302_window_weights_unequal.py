@@ -65,7 +65,7 @@ RULE = Rule(
     seen_by=SeenBy.BOTH,
     says="the micro-batches of this window do not weigh what their items are worth",
     explains=(
-        "The mean of means is the mean of all items only where every micro-batch has the same "
+        "The mean of means is the mean of all items only if every micro-batch has the same "
         "number of items. A short last batch, padded sequences with different numbers of valid "
         "tokens, or a short last window that is still divided by the full N give some items "
         "more weight than others."

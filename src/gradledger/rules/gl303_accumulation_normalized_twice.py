@@ -33,7 +33,7 @@ RULE = Rule(
         "Accelerate inside `accumulate()`, Lightning, DeepSpeed and the HF Trainer divide the "
         "loss by the number of micro-batches themselves. Code that was moved there from a plain "
         "loop often still divides as well. `loss.backward()` instead of the framework's own "
-        "backward is the other way round: then nobody divides."
+        "backward is the opposite mistake: then the loss isn't divided at all."
     ),
     why=(
         "The update is N times too small: training looks slow, and a larger learning rate hides it."

@@ -33,12 +33,12 @@ RULE = Rule(
         "Between `scaler.scale(loss).backward()` and `scaler.unscale_(optimizer)` every "
         "gradient is multiplied by the scale, often 65536. A threshold of 1.0 there means "
         "1/65536. `scaler.step()` unscales by itself, but only after the clip. With apex, "
-        "gradients are scaled inside of `with amp.scale_loss`, and unscaled behind it."
+        "gradients are scaled inside `with amp.scale_loss`, and unscaled after it."
     ),
     why=(
         "Nearly every step is clipped, to a tiny norm that changes whenever the scale does. "
-        "Adaptive optimizers hide it for a while; SGD all but stops. A norm that is logged "
-        "there is the scaler's, not the model's."
+        "Adaptive optimizers hide it for a while; SGD nearly stops. A norm that is logged "
+        "there mostly shows the scale, not the gradients."
     ),
     fix="call scaler.unscale_(optimizer) before clipping or reading the norm",
     symptom=(

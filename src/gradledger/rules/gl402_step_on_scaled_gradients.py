@@ -30,8 +30,8 @@ RULE = Rule(
     says="this step spends gradients that are still multiplied by the scaler's scale",
     explains=(
         "The loss went through `scaler.scale()`, and the step did not go through "
-        "`scaler.step()`, so nobody divided the gradients again. `scaler.unscale_(optimizer)` "
-        "and then a plain `optimizer.step()` is no fault here."
+        "`scaler.step()`, so the gradients were never divided by the scale. Calling "
+        "`scaler.unscale_(optimizer)` and then a plain `optimizer.step()` is fine here."
     ),
     why=(
         "SGD moves 65536 times too far. Adam hides the factor, but its epsilon and weight decay "

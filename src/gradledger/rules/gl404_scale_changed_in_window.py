@@ -62,15 +62,15 @@ RULE = Rule(
     seen_by=SeenBy.BOTH,
     says="the gradients that one step spends are not all of one scale",
     explains=(
-        "All deposits of a window have to carry the same factor, or the sum means nothing. It "
-        "breaks when `unscale_` is called in the middle of a window, when `update()` stands "
+        "All deposits of a window have to carry the same factor, or the sum is meaningless. This "
+        "fails when `unscale_` is called in the middle of a window, when `update()` is called "
         "between the steps of two optimizers that one backward fed, or when one of several "
         "losses goes through `scaler.scale()` and another does not."
     ),
     why=(
         "One part of the gradient weighs up to 65536 times as much as the other, and the ratio "
-        "changes whenever the scaler adapts. What the penalty or the second loss was meant to "
-        "do, it does not."
+        "changes whenever the scaler adapts. The penalty or the second loss doesn't have the "
+        "intended effect."
     ),
     fix=("scale every loss of the window, and unscale and update once, after its last backward"),
     symptom="a regulariser or an auxiliary loss without effect under mixed precision",

@@ -29,11 +29,11 @@ RULE = Rule(
     says="unscale_() is called a second time for the same optimizer before update()",
     explains=(
         "A GradScaler unscales an optimizer's gradients at most once between two updates, and "
-        "raises when asked again. It happens when `unscale_` stands with the clip in every "
+        "raises on a second call. It happens when `unscale_` is called with the clip in every "
         "micro-batch of a window, or once for clipping and once more for logging."
     ),
     why=(
-        "Training stops with a RuntimeError. Were it allowed, the gradients would be divided by "
+        "Training stops with a RuntimeError. If it were allowed, the gradients would be divided by "
         "the scale twice."
     ),
     fix="call unscale_() once per window, after its last backward",

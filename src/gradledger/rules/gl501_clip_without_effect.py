@@ -32,9 +32,9 @@ RULE = Rule(
     seen_by=SeenBy.BOTH,
     says="this clip changes nothing that a step will use",
     explains=(
-        "Clipping changes `.grad` in place, so it has to stand between the last `backward()` of "
+        "Clipping changes `.grad` in place, so it has to come between the last `backward()` of "
         "the window and the `step()`. After the step, or before the backward, it works on "
-        "gradients that are spent or not there."
+        "gradients that are already spent or don't exist yet."
     ),
     why=(
         "Training runs without the clipping that its author relies on. One exploding batch is "

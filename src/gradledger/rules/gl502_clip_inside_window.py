@@ -18,7 +18,7 @@ def broken(page: Page, clip: Clip) -> Iterator[Breach]:
         # What an exception broke off was a window of its own (GL902).
         clipped = {h.at for h in cell.fresh if h.clipped and not h.interrupted_at}
         again = [h for h in cell.fresh if not h.clipped and h.at in clipped]
-        # What nobody owns nobody spends or clears either: it is in no window.
+        # What has no owner is never spent or cleared: it is in no window.
         if again and cell.owners:
             detail = "clips a window that is not complete, once per micro-batch"
             yield Breach(clip.at, detail, deposited(again), names)
@@ -32,13 +32,13 @@ RULE = Rule(
     seen_by=SeenBy.BOTH,
     says="each micro-batch is clipped, and not the window that the step spends",
     explains=(
-        "In an accumulation window the clip stands next to the backward, so that every "
-        "micro-batch clips the sum so far. What the first ones brought is scaled down again and "
+        "In an accumulation window, the clip comes right after the backward, so every "
+        "micro-batch clips the sum so far. The first ones are scaled down again and "
         "again; the last one counts in full."
     ),
     why=(
         "The step's gradient is neither clipped as a whole nor the mean of its micro-batches, "
-        "and what it is depends on their order."
+        "and it depends on their order."
     ),
     fix="clip once per window, right before the step",
     symptom="accumulation with clipping trains worse than the big batch with clipping",

@@ -26,8 +26,8 @@ RULE = Rule(
     seen_by=SeenBy.BOTH,
     says="the learning-rate scheduler moves before the first optimizer step",
     explains=(
-        "Since PyTorch 1.1 a scheduler is stepped after the optimizer. Called first, at the top "
-        "of the epoch for example, it skips the first value of the schedule."
+        "Since PyTorch 1.1 a scheduler is stepped after the optimizer. If called first, for "
+        "example at the top of the epoch, it skips the first value of the schedule."
     ),
     why=(
         "The first learning rate is never used, and each later one comes too early. A warm-up "

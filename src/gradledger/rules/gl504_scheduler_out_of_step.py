@@ -37,12 +37,12 @@ RULE = Rule(
         "A scheduler that counts updates has to move once per update. It gets ahead when it is "
         "stepped for each micro-batch of an accumulation window, or after a step that the "
         "GradScaler skipped for an overflow; and under Accelerate, whose prepared schedulers move "
-        "num_processes times for each step, unless the schedule was made for that. A scheduler "
-        "that moves once per epoch breaks nothing."
+        "num_processes times for each step, unless the schedule accounts for that. A scheduler "
+        "that steps once per epoch is fine."
     ),
     why=(
         "The schedule runs out N times too early: a cosine is at its end after a fraction of "
-        "the training, a warm-up is over before it has warmed anything."
+        "the training, and a warm-up is over before it has had any effect."
     ),
     fix="step the scheduler where the optimizer steps, and only if it really did",
     symptom="the learning rate reaches its end long before the training does",

@@ -44,12 +44,12 @@ RULE = Rule(
         "A backward pass fills parameters of a module that require gradients, and none of the "
         "optimizers was given them: a layer that was forgotten, or added after the optimizer "
         "was made; or a net that is not meant to be trained (a target network, a net for a "
-        "perceptual loss), and that nobody froze or detached. Inputs and other leaves that are "
-        "no module's parameters are not meant."
+        "perceptual loss), and that wasn't frozen or detached. Inputs and other leaves that "
+        "aren't a module's parameters aren't reported."
     ),
     why=(
         "These parameters are never trained. `optimizer.zero_grad()` does not clear them "
-        "either, so their gradients add up for ever, and computing them takes time and memory."
+        "either, so their gradients add up forever, and computing them takes time and memory."
     ),
     fix=("pass these parameters to an optimizer, or freeze them with requires_grad_(False)"),
     symptom=(

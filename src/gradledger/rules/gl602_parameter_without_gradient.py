@@ -37,9 +37,9 @@ RULE = Rule(
     explains=(
         "The parameter requires gradients and is in a param group, and in the whole run no "
         "backward pass reached it: a layer that the forward pass does not use, an output that "
-        "the loss ignores, a `detach()` or `no_grad()` too many."
+        "the loss ignores, or a `detach()` or `no_grad()` too many."
     ),
-    why=("That part of the model is never trained, and whoever built it believes that it is."),
+    why=("That part of the model is never trained, although its author believes that it is."),
     fix="use the parameter in the loss, or take it out of the model",
     symptom=("a module that seems to have no effect; under DDP, an error about unused parameters"),
     broken=broken,

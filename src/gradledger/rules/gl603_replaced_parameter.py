@@ -33,9 +33,9 @@ RULE = Rule(
     seen_by=SeenBy.RUN_AND_PLAIN_SOURCE,
     says=("the model's parameters are replaced here, and the optimizer still holds the old ones"),
     explains=(
-        "An optimizer keeps the tensors that it was given. When a layer is exchanged afterwards "
+        "An optimizer keeps the tensors that it was given. When a layer is replaced afterwards "
         "(a new head for fine-tuning, `model.fc = nn.Linear(…)`, weights assigned as new "
-        "Parameters), the optimizer goes on with the old ones, which are in no model any more."
+        "Parameters), the optimizer keeps the old ones, which are no longer in any model."
     ),
     why=(
         "The new layer is never trained, and its gradients are never cleared. The loss still "

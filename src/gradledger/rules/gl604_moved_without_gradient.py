@@ -39,12 +39,12 @@ RULE = Rule(
     explains=(
         "A parameter whose gradient is None is skipped by the step. One whose gradient is zeros "
         "is not: momentum, Adam's moments and weight decay still move it. So does the old "
-        "gradient of a parameter that was frozen without clearing it. It matters where not all "
-        "of the model takes part in every step."
+        "gradient of a parameter that was frozen without clearing it. This matters if only a part "
+        "of the model takes part in each step."
     ),
     why=(
         "Heads, experts or layers that should rest drift away: the tasks that are trained more "
-        "often wear down the others."
+        "often degrade the others."
     ),
     fix=("clear to None (the default of zero_grad), and clear a parameter when you freeze it"),
     symptom="a task gets worse while another one is trained; frozen layers change",

@@ -34,8 +34,8 @@ RULE = Rule(
     seen_by=SeenBy.RUN,
     says="this optimizer shares parameters with another one, and both of them step",
     explains=(
-        "The same parameter stands in the param groups of two optimizers that are used in turn. "
-        "Optimizers for different phases of a training, one after the other, break nothing."
+        "The same parameter is in the param groups of two optimizers that are used in turn. "
+        "Optimizers for different phases of training, one after the other, are fine."
     ),
     why=(
         "Each has its own moments and its own weight decay: the parameter is moved twice for "

@@ -32,10 +32,10 @@ RULE = Rule(
     explains=(
         "`.grad` is None before the first backward, after `zero_grad()` (which sets None unless "
         "told otherwise), for a parameter that the loss does not reach, and for a tensor that "
-        "is no leaf (unless `retain_grad()` was called on it)."
+        "isn't a leaf (unless `retain_grad()` was called on it)."
     ),
     why=(
-        "The program dies with an AttributeError or a TypeError, often only for one layer or in "
+        "The program fails with an AttributeError or a TypeError, often only for one layer or in "
         "the second iteration."
     ),
     fix="read gradients between backward() and zero_grad(), and check for None",

@@ -35,11 +35,11 @@ RULE = Rule(
         "`total += loss` or `losses.append(loss)` keeps not only the number but the graph behind "
         "it. After its backward that is the skeleton of the graph; for a loss that is never "
         "differentiated (an evaluation without `no_grad`), it is all its activations. Adding up "
-        "losses and calling backward once on the sum is no fault."
+        "losses and calling backward once on the sum isn't reported."
     ),
     why=(
         "Memory grows with every iteration: slowly in a training loop, by a whole forward pass "
-        "at a time where no backward frees it. Taking the long chain down at the end is slow, too."
+        "at a time if no backward frees it. Freeing the long chain at the end is slow, too."
     ),
     fix=(
         "keep the number: total += loss.item(), or loss.detach() to avoid the wait for the device"

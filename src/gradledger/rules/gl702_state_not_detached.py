@@ -38,13 +38,13 @@ RULE = Rule(
     seen_by=SeenBy.BOTH,
     says="a state is carried into the next iteration together with its graph",
     explains=(
-        "The hidden state of a recurrent model (or any tensor that is handed on) still knows "
-        "how it was computed. The next loss depends on it, so the next backward walks through "
-        "the last iteration as well, and the one before."
+        "The hidden state of a recurrent model (or any tensor that is carried over) still refers "
+        "to the graph that computed it. The next loss depends on it, so the next backward walks "
+        "through the last iteration as well, and the one before."
     ),
     why=(
         "PyTorch raises at the second backward, because the graph is freed. With "
-        "`retain_graph=True`, the usual way to silence that, every backward is longer than the "
+        "`retain_graph=True`, the usual workaround, every backward is longer than the "
         "one before, and time and memory grow without end."
     ),
     fix="detach the state between iterations: state = state.detach()",

@@ -30,12 +30,12 @@ RULE = Rule(
     seen_by=SeenBy.BOTH,
     says="retain_graph=True keeps a graph here that nothing uses again",
     explains=(
-        "`retain_graph=True` keeps all that the backward pass needed, so that the same graph "
-        "can be walked once more: two losses with a common part, each with its own backward. "
-        "The last of them needs it no longer. Often it was added to silence an error whose "
+        "`retain_graph=True` keeps everything the backward pass needed, so that the same graph "
+        "can be walked again: two losses with a common part, each with its own backward. "
+        "The last of them doesn't need it. Often it was added to silence an error whose "
         "cause is a state that is not detached."
     ),
-    why=("Activations stay in memory until the graph goes, and the flag hides real mistakes."),
+    why=("Activations stay in memory until the graph is freed, and the flag hides real mistakes."),
     fix="leave retain_graph out",
     symptom="more memory than the model needs",
     broken=broken,

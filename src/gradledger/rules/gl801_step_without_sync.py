@@ -33,16 +33,16 @@ RULE = Rule(
     seen_by=SeenBy.BOTH,
     says="this step spends gradients that the ranks have not averaged",
     explains=(
-        "Under `no_sync()` each rank keeps its gradients to itself. The last micro-batch of a "
+        "Under `no_sync()`, gradients aren't exchanged between ranks. The last micro-batch of a "
         "window has to run its forward and backward outside of it, so that all ranks average "
-        "the whole window before they step. What counts is where the forward pass stood: "
+        "the whole window before they step. What counts is where the forward pass ran: "
         "DistributedDataParallel decides there whether its backward averages. Under "
         "`set_requires_gradient_sync(False)`, FSDP2 keeps gradients out of `.grad`: the step "
-        "finds none, and they come into a later window."
+        "finds none, and they end up in a later window."
     ),
     why=(
-        "Every rank moves its replica by its own gradient. The replicas drift apart, and what "
-        "is saved at the end is one of them. Under FSDP2 nothing moves at all."
+        "Every rank updates its replica with its own gradient. The replicas drift apart, and only "
+        "one of them is saved at the end. Under FSDP2 nothing moves at all."
     ),
     fix=(
         "run the window's last forward and backward outside no_sync(), or after "

@@ -29,8 +29,8 @@ RULE = Rule(
     explains=(
         "DistributedDataParallel averages in every backward unless its forward and backward run "
         "under `no_sync()`. In an accumulation window only the last micro-batch needs to. A "
-        "`no_sync()` round the backward alone has no effect. FSDP2 reduces in every backward "
-        "unless it is told `set_requires_gradient_sync(False)`; it then keeps whole gradients in "
+        "`no_sync()` around the backward alone has no effect. FSDP2 reduces in every backward "
+        "unless you call `set_requires_gradient_sync(False)`; it then keeps whole gradients in "
         "memory until the last one."
     ),
     why=(

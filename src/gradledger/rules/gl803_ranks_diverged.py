@@ -26,12 +26,12 @@ RULE = Rule(
     says="parameters differ between ranks after this step",
     explains=(
         "Replicas start equal and spend equal gradients, so they stay equal bit for bit. They "
-        "part when the model is not wrapped, is initialised or changed per rank after wrapping, "
+        "diverge when the model is not wrapped, is initialised or changed per rank after wrapping, "
         "or when gradients are changed after they were averaged."
     ),
     why=(
-        "The ranks train different models, each on a part of the data. The average that the "
-        "method stands on is gone."
+        "The ranks train different models, each on a part of the data. They no longer have "
+        "the averaged updates that data-parallel training relies on."
     ),
     fix=(
         "wrap the model after all changes to it, and change gradients only in ways that are "

@@ -29,15 +29,15 @@ RULE = Rule(
     says="this step spends a gradient that is NaN or Inf",
     explains=(
         "One bad value in a batch (a logarithm of 0, a division by 0, an overflow) makes the "
-        "whole gradient NaN, and nothing in the plain loop looks at it before the step."
+        "whole gradient NaN, and a plain loop doesn't check it before the step."
     ),
     why=(
-        "The weights are NaN from then on, and so is everything computed with them. Training is "
-        "lost back to the last checkpoint."
+        "The weights are NaN from then on, and so is everything computed with them. All training "
+        "since the last checkpoint is lost."
     ),
     fix=(
-        "skip the step when the norm that clip_grad_norm_ returns is not finite, and mend the "
-        "loss that made it so"
+        "skip the step when the norm that clip_grad_norm_ returns is not finite, and fix the "
+        "loss that caused it"
     ),
     symptom="the loss is NaN from one iteration on and never comes back",
     broken=broken,

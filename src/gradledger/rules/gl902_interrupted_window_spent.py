@@ -34,7 +34,7 @@ def _short_of_one(page: Page, optimizer: str, cell: Cell) -> bool | None:
         return False
     counts = (
         (account.window, window.batches(page.counting)),
-        # Where nobody tells of batches, as many passes as they are divided by were a window.
+        # If batches aren't known, as many passes as they are divided by were a window.
         (account.deposits, window.deposits(page.counting)),
     )
     answers = [_is_short(page, window.divisor, *count) for count in counts]
@@ -63,7 +63,7 @@ RULE = Rule(
         "by. The next step spends it."
     ),
     why=(
-        "A torn gradient fits no loss; a short window is an update of the wrong size. It "
+        "A partial gradient belongs to no loss; a short window is an update of the wrong size. It "
         "happens rarely, on the worst batches, and cannot be reproduced."
     ),
     fix="clear the gradients in the except branch, and start the window again",

@@ -40,7 +40,7 @@ RULE = Rule(
         "fp32, for optimizers that take such gradients (SGD does, AdamW does not)."
     ),
     why=(
-        "The later micro-batches of a long window count for nothing, so the window is smaller "
+        "The later micro-batches of a long window have no effect, so the window is smaller "
         "than it looks."
     ),
     fix="accumulate in fp32: keep the parameters in fp32 under autocast",

@@ -34,12 +34,12 @@ class SeenBy(Enum):
 
     @property
     def by_check(self) -> bool:
-        """Does the static checker see it?"""
+        """Whether the static checker sees it."""
         return self is not SeenBy.RUN
 
     @property
     def by_run(self) -> bool:
-        """Does the runtime auditor see it?"""
+        """Whether the runtime auditor sees it."""
         return self is not SeenBy.CHECK
 
 

@@ -7,12 +7,12 @@ from gradledger.ledger.cells import Cell, Holding
 
 
 def is_tail(page: Page, cell: Cell, holding: Holding) -> bool:
-    """Was it left over at an epoch's end, in a loop that spends such windows otherwise?"""
+    """Whether it was left over at an epoch's end, in a loop that otherwise spends such windows."""
     return bool(holding.left_over) and in_a_window(page, cell, holding)
 
 
 def in_a_window(page: Page, cell: Cell, holding: Holding) -> bool:
-    """Is it a deposit that a step would spend?
+    """Whether it is a deposit that a step would spend.
 
     A loop that steps, and never on these deposits, throws all of them away and not just a tail.
     """

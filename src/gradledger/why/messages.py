@@ -120,7 +120,7 @@ MESSAGES: tuple[Entry, ...] = (
         "The step already unscaled the gradients; to unscale afterwards means to clip too late.",
         (
             Cause(
-                "`unscale_()` and the clip stand behind `scaler.step(optimizer)`",
+                "`unscale_()` and the clip come after `scaler.step(optimizer)`",
                 "unscale, clip, step, update: in this order",
                 "GL501",
             ),

@@ -194,7 +194,7 @@ SYMPTOMS: tuple[Entry, ...] = (
             ),
             Cause(
                 "BatchNorm sees micro-batches, not the window",
-                "use a norm that does not look across the batch; no division cures this",
+                "use a norm that does not look across the batch; no division fixes this",
             ),
         ),
         words=(

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyte
 
-PATIENCE = 120.0
+PATIENCE = 45.0
 """Seconds until a test gives up. Nothing takes that long unless it hangs."""
 
 

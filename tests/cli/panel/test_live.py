@@ -109,7 +109,7 @@ def test_ctrl_c_ends_in_the_verdict(tmp_path: Path, go: int) -> None:
     assert live.glass.scrolling() is None
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # two runs, which load torch
 def test_without_a_terminal_the_run_is_as_ever_but_for_one_sentence(
     tmp_path: Path, go: int
 ) -> None:

@@ -36,6 +36,6 @@ class Facts(NamedTuple):
     every: int = 1
     """One cycle in so many is audited."""
     unseen: bool = False
-    """Something was not seen: that there is no finding says nothing about it."""
+    """Something wasn't seen: the absence of findings says nothing about it."""
     trouble: bool = False
     """The audit has ended before the run has."""

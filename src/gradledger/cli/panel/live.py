@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gradledger.cli.panel.facts import Facts
 from gradledger.cli.panel.panel import Panel
 from gradledger.cli.panel.seen import Notes, Seen
+from gradledger.ledger.events import Skipped, Step
 
 if TYPE_CHECKING:
     from gradledger.runtime.audit import Audit
@@ -31,7 +32,7 @@ class Live:
             return f"{NO_TERMINAL}; {self._subject} runs as without it."
         journal = audit.journal
         notes = Notes(journal.book)
-        journal.foreseen.append(notes.foresee)
+        journal.call_before((Skipped, Step), notes.foresee)
         journal.heard.append(notes.hear)
         audit.measured.append(notes.measured)
         seen = Seen(notes, self._subject, kept=self._kept, every=self._every)

@@ -53,10 +53,10 @@ class Screen:
 
     @property
     def is_ours(self) -> bool:
-        """Nobody else has taken it: no editor, no prompt, and no shell that sent us to the back.
+        """Whether no other program uses it: no editor, no prompt, no shell with this in background.
 
-        Whoever draws on all of a screen, or edits a line on it, reads keys without waiting for the
-        end of a line. In the background, to write might stop the script.
+        A program that draws on the whole screen, or edits a line on it, reads keys without waiting
+        for the end of a line. In the background, writing might stop the script.
         """
         with contextlib.suppress(OSError):  # it is not the one that controls us: no job control
             if os.tcgetpgrp(self.descriptor) != os.getpgrp():

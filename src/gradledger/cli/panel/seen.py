@@ -22,7 +22,7 @@ from gradledger.rules import YIELDS_TO
 from gradledger.rules.ordering import ordered
 
 if TYPE_CHECKING:
-    from gradledger.runtime.measuring import Measured
+    from gradledger.runtime.outputs.measurements import Measured
 
 NORM = "gradient norm"
 STRETCH = 10.0

@@ -31,7 +31,7 @@ class Shelf:
         self._size = 0, 0
         self._lines: list[str] = []
         self.moved = False
-        """Nobody knows where on the screen it is: somebody else has painted, or scrolled."""
+        """Its position on the screen is unknown: another program has drawn, or scrolled."""
 
     def show(self, lines: Sequence[str], size: tuple[int, int]) -> None:
         """Puts the lines there. Those that have not changed are not painted again."""

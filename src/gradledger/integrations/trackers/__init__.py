@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gradledger.errors import MissingExtraError, OptionError
 
 if TYPE_CHECKING:
-    from gradledger.runtime.sinks import Sink
+    from gradledger.runtime.outputs.tracker_sink import Sink
 
 TRACKERS = ("wandb", "mlflow", "trackio", "tensorboard")
 """A file here for each, named for it, with a class `Tracker`."""
