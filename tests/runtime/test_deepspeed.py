@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from tests.once import once
-from tests.runtime.with_deepspeed.cases import CASES, FAULTS, RIGHT, WRONG
+from tests.runtime.with_deepspeed.cases import CASES, FAULTS, RIGHT, WRONG, result_file
+from tests.torchrun import FRESH_STORE
 
 ROOT = Path(__file__).parents[2]
 PYTHON = Path(os.environ.get("DEEPSPEED_PYTHON", ROOT / ".venv-deepspeed" / "bin" / "python"))
@@ -25,23 +26,59 @@ pytestmark = [
 ]
 
 
+LAUNCHES = 3
+"""So many times in all, where a rank is killed by a signal on the way."""
+
+
+def launch(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """These cases on two ranks, each a new process."""
+    command = [str(PYTHON), "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    return subprocess.run(
+        [*command, "-m", "tests.runtime.with_deepspeed.program", str(folder), *words],
+        cwd=ROOT,
+        env={**os.environ, **FRESH_STORE, "OMP_NUM_THREADS": "1", "PYTHONFAULTHANDLER": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+
+
+def missing(folder: Path) -> list[str]:
+    """The cases that not both ranks are through with."""
+    return [
+        case
+        for case in CASES
+        if not all(result_file(folder, case, rank).exists() for rank in (0, 1))
+    ]
+
+
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
-    with once("deepspeed", tmp_path_factory) as (folder, first):
-        if first:
-            words = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-            words += ["-m", "tests.runtime.with_deepspeed.program", str(folder)]
-            done = subprocess.run(
-                [str(PYTHON), *words],
-                cwd=ROOT,
-                env={**os.environ, "OMP_NUM_THREADS": "1"},
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=600,
-            )
-            assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
-        return [json.loads((folder / f"rank{rank}").read_text()) for rank in (0, 1)]
+    """What both ranks have to say to all cases, from one launch where nothing dies.
+
+    A rank of DeepSpeed was once seen to abort in native code (SIGABRT, no Python frame), and never
+    again in dozens of launches. So a launch goes on where the last one died. A case that dies
+    twice is run without an audit: where it dies then, too, DeepSpeed doesn't run here.
+    """
+    with once("deepspeed", tmp_path_factory) as (folder, _):
+        for again in range(LAUNCHES):
+            left = missing(folder)
+            if not left:
+                break
+            done = launch(folder, *left)
+            trouble = done.stdout[-3000:] + done.stderr[:6000] + done.stderr[-3000:]
+            killed = "traceback : Signal" in done.stderr
+            assert done.returncode == 0 or killed, trouble
+            stuck = again > 0 and left[0] in missing(folder)
+            if stuck and launch(folder, "--plain", left[0]).returncode != 0:
+                pytest.skip(f"DeepSpeed dies here without an audit, too ({left[0]})")
+            assert not stuck, trouble
+        assert not missing(folder)
+        return [
+            {case: json.loads(result_file(folder, case, rank).read_text()) for case in CASES}
+            for rank in (0, 1)
+        ]
 
 
 def line(comment: str) -> int:

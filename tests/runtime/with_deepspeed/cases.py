@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 STAGES = (0, 1, 2, 3)
 OPTIONS = ((), ("clip",), ("bf16",))
 
@@ -33,3 +35,8 @@ WRONG: dict[str, Case] = {
     if f"stage {stage}, {fault}" not in RIGHT
 }
 CASES = RIGHT | WRONG
+
+
+def result_file(folder: Path, case: str, rank: int) -> Path:
+    """Where this rank writes what it has to say to the case."""
+    return folder / f"{list(CASES).index(case)}.rank{rank}.json"

@@ -1,4 +1,8 @@
-"""Runs each case on this rank, plain and audited: `program.py FOLDER`."""
+"""Runs cases on this rank, plain and audited: `program.py FOLDER CASE…`; `--plain` runs no audit.
+
+Each case is in a file of its own as soon as it is through, so that a launch that dies leaves what
+it has done.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ import deepspeed  # type: ignore[import-not-found]
 import torch
 
 import gradledger
-from tests.runtime.with_deepspeed.cases import CASES
+from tests.runtime.with_deepspeed.cases import CASES, result_file
 from tests.runtime.with_deepspeed.loop import train
 
 
@@ -41,13 +45,17 @@ def main() -> None:
     # A compiler would be needed for it, and half a minute.
     sys.modules["deepspeed.comm.torch"].build_shm_op = lambda: None  # type: ignore[attr-defined]
     deepspeed.init_distributed("gloo")
-    told: dict[str, Any] = {}
-    for case, (stage, how) in CASES.items():
-        try:
-            told[case] = audited(stage, how)
-        except Exception as error:
-            raise RuntimeError(f"in {case}") from error
-    Path(sys.argv[1], f"rank{os.environ['RANK']}").write_text(json.dumps(told))
+    folder, *words = sys.argv[1:]
+    if words[0] == "--plain":
+        for case in words[1:]:
+            train(*CASES[case])
+    else:
+        for case in words:
+            try:
+                told = audited(*CASES[case])
+            except Exception as error:
+                raise RuntimeError(f"in {case}") from error
+            result_file(Path(folder), case, int(os.environ["RANK"])).write_text(json.dumps(told))
     torch.distributed.destroy_process_group()
 
 
