@@ -93,10 +93,10 @@ class Auditing:
 
     def begin(self) -> None:
         """Opens the books. If that fails, the script runs on without noticing."""
-        from gradledger.runtime.audit import Audit
-
         main = getattr(sys.modules["__main__"], "__file__", None)
         try:
+            from gradledger.runtime.audit import Audit
+
             if self._ranks is not None:
                 self._ranks.arrive()
             audit = Audit(

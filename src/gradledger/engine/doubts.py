@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import gc
 import warnings
+from typing import Any
 
 from torch import Tensor, nn
-from torch.nn.modules.batchnorm import _NormBase
-from torch.nn.modules.dropout import _DropoutNd
+from torch.nn.modules import batchnorm, dropout
 from torch.optim import Optimizer
 
 from gradledger.engine.loss_nodes import Reading, read
@@ -23,6 +23,14 @@ from gradledger.engine.scaling import Scaling
 from gradledger.engine.window import Window
 from gradledger.errors import StepperWarning
 
+_DROPOUTS: Any = getattr(dropout, "_DropoutNd", None) or (
+    *(nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout),
+    nn.FeatureAlphaDropout,
+)
+_NORMS: Any = getattr(batchnorm, "_NormBase", None) or (
+    *(nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm),
+    *(nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d),
+)
 _LIKELIHOODS = ("NllLoss", "BinaryCrossEntropy")
 WINDOWS = 2
 """So many are looked at closely."""
@@ -163,8 +171,8 @@ def _matters(model: nn.Module) -> bool:
     """Whether any layer does something else in eval mode, and none is trained as it should."""
     layers = list(model.modules())
     return not any(layer.training for layer in layers) and any(
-        (isinstance(layer, _DropoutNd) and layer.p > 0)
-        or (isinstance(layer, _NormBase) and layer.track_running_stats)
+        (isinstance(layer, _DROPOUTS) and layer.p > 0)
+        or (isinstance(layer, _NORMS) and layer.track_running_stats)
         for layer in layers
     )
 

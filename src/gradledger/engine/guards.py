@@ -8,10 +8,15 @@ from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary, ref
 
 from torch.optim import Optimizer
-from torch.optim.optimizer import _global_optimizer_post_hooks, _global_optimizer_pre_hooks
+from torch.optim import optimizer as hooks
 
 from gradledger.engine.window import Window
 from gradledger.errors import MisuseError
+
+_UNKNOWN: Any = {"?": None, "??": None}
+"""Hooks, where torch doesn't tell: there may be some."""
+_BEFORE_ALL: Any = getattr(hooks, "_global_optimizer_pre_hooks", _UNKNOWN)
+_BEHIND_ALL: Any = getattr(hooks, "_global_optimizer_post_hooks", _UNKNOWN)
 
 
 class Guard:
@@ -57,11 +62,11 @@ def is_watched(optimizer: Optimizer) -> bool:
     guards = _GUARDS.get(optimizer)
     return bool(
         (step is not None and not hasattr(step, "_wrapped_by_lr_sched"))
-        or len(optimizer._optimizer_step_pre_hooks) > (guards is not None)
+        or len(getattr(optimizer, "_optimizer_step_pre_hooks", _UNKNOWN)) > (guards is not None)
         or (guards is not None and len(guards) > 1)
-        or optimizer._optimizer_step_post_hooks
-        or _global_optimizer_pre_hooks
-        or _global_optimizer_post_hooks
+        or getattr(optimizer, "_optimizer_step_post_hooks", _UNKNOWN)
+        or _BEFORE_ALL
+        or _BEHIND_ALL
     )
 
 

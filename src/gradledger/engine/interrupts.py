@@ -4,12 +4,15 @@ from __future__ import annotations
 
 # The `signal` module around this one turns every number into an enum, which takes longer than a
 # small optimizer's step.
-from _signal import (  # type: ignore[import-not-found]
-    SIGINT,
-    default_int_handler,
-    getsignal,
-    signal,
-)
+try:
+    from _signal import (  # type: ignore[import-not-found]
+        SIGINT,
+        default_int_handler,
+        getsignal,
+        signal,
+    )
+except ImportError:
+    from signal import SIGINT, default_int_handler, getsignal, signal
 from threading import get_ident, main_thread
 from types import FrameType
 

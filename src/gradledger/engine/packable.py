@@ -115,6 +115,8 @@ class Memory:
         together = self._together[p.untyped_storage().data_ptr()]
         if p.untyped_storage().is_shared() or _overlap(together):
             return "its memory is shared with something else"
+        if not _OF_A_PLAIN_TENSOR:
+            return "this torch doesn't tell whether something else holds its memory"
         if has_other_holders(p, views=len(together) - 1):
             return "something else holds its memory (a state_dict, a NumPy array, a detached copy)"
         return None
@@ -142,7 +144,9 @@ def has_other_holders(tensor: Tensor, *, views: int = 0) -> bool:
 
 
 def _holders(tensor: Tensor) -> int:
-    return int(torch._C._storage_Use_Count(tensor.untyped_storage()._cdata))
+    """How many refer to its memory; 0 where torch doesn't tell."""
+    count = getattr(torch._C, "_storage_Use_Count", None)
+    return 0 if count is None else int(count(tensor.untyped_storage()._cdata))
 
 
 _PLAIN_TENSOR = torch.zeros(1)

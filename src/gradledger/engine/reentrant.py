@@ -23,8 +23,8 @@ class _Unused(Function):
     """As the checkpoint's own, and never in any graph."""
 
 
-_NODE: type = CheckpointFunction._backward_cls
-_UNUSED: type = _Unused._backward_cls
+_NODE: type | None = getattr(CheckpointFunction, "_backward_cls", None)
+_UNUSED: type | None = getattr(_Unused, "_backward_cls", None)
 _AT_REST = getrefcount(_UNUSED)
 _PATCHING = Lock()
 _task: Callable[[], int] = getattr(torch._C, "_current_graph_task_id", lambda: 0)
@@ -35,7 +35,7 @@ def suspected() -> bool:
 
     Every node holds its class, so that their number is known without a look at any graph.
     """
-    return getrefcount(_NODE) != _AT_REST
+    return _NODE is None or getrefcount(_NODE) != _AT_REST
 
 
 def hides_a_part(loss: Tensor) -> bool:

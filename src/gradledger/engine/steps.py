@@ -13,15 +13,24 @@ from typing import Any
 
 import torch
 from torch.optim import Optimizer
-from torch.optim.optimizer import _use_grad_for_differentiable
+from torch.optim import optimizer as wrappers
 
 
 def _wrapped(optimizer: Optimizer) -> None:
     """Anything that torch may wrap."""
 
 
+def _not_there(step: object) -> None:
+    """In place of a wrapper that torch doesn't have: no step was wrapped in it."""
+
+
 _HOOKS = getattr(Optimizer.profile_hook_step(_wrapped), "__code__", None)
-_GRAD_MODE = getattr(_use_grad_for_differentiable(_wrapped), "__code__", None)
+_GRAD_MODE = getattr(
+    getattr(wrappers, "_use_grad_for_differentiable", _not_there)(_wrapped), "__code__", None
+)
+_set_grad_enabled: Callable[[bool], Any] = getattr(
+    torch._C, "_set_grad_enabled", torch.set_grad_enabled
+)
 _is_profiled: Callable[[], bool] = getattr(torch.autograd, "_profiler_enabled", lambda: True)
 
 
@@ -43,8 +52,8 @@ def unwrapped(optimizer: Optimizer) -> Callable[[], Any]:
 
 def _without_grad(step: Callable[[Optimizer], Any], optimizer: Optimizer) -> None:
     before = torch.is_grad_enabled()
-    torch._C._set_grad_enabled(False)
+    _set_grad_enabled(False)
     try:
         step(optimizer)
     finally:
-        torch._C._set_grad_enabled(before)
+        _set_grad_enabled(before)

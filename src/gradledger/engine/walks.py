@@ -23,6 +23,9 @@ from torch.overrides import has_torch_function
 _FRONT_DOOR = unwrap(torch.autograd.backward)
 _ENGINE: Callable[..., Any] | None = getattr(torch.autograd.graph, "_engine_run_backward", None)
 """What the front door ends in. Private: a torch without it is asked at the front door."""
+_transformed: Callable[[], bool] = getattr(
+    torch._C, "_are_functorch_transforms_active", lambda: True
+)
 
 
 def walk(loss: Tensor, inputs: Sequence[Tensor], *, retain_graph: bool) -> None:
@@ -70,7 +73,7 @@ def plain(loss: Tensor) -> bool:
         and loss.is_floating_point()
         and not loss.is_nested
         and not has_torch_function((loss,))
-        and not torch._C._are_functorch_transforms_active()
+        and not _transformed()
     )
 
 

@@ -7,10 +7,18 @@ from itertools import chain
 from types import GeneratorType
 from typing import Any
 
-from torch import Tensor, nn
-from torch.utils.data import Sampler
-from torch.utils.data.dataloader import _BaseDataLoaderIter
+from torch import Generator, Tensor, nn
+from torch.utils.data import DataLoader, Sampler, dataloader
 
+
+def _base_of_an_iterator() -> type:
+    data: Any = [0]
+    generator = Generator()  # not the program's random numbers
+    return type(iter(DataLoader(data, generator=generator))).__mro__[-2]
+
+
+_ITERATOR: type = getattr(dataloader, "_BaseDataLoaderIter", None) or _base_of_an_iterator()
+"""What all iterators of DataLoaders are."""
 _TRANSPARENT = (zip, enumerate, map, filter)
 _INSIDE = ("iterable", "loader", "dataloader", "data_loader", "dl", "data", "base_dataloader")
 """What classes that wrap a loader call it: tqdm and its like, prefetchers, movers to a device."""
@@ -31,7 +39,7 @@ def wrapped(data: object) -> list[object]:
 
 def has_begun(data: object) -> bool:
     """Whether a DataLoader in it has begun its pass, and has drawn from its generator for that."""
-    return any(isinstance(each, _BaseDataLoaderIter) for each in wrapped(data))
+    return any(isinstance(each, _ITERATOR) for each in wrapped(data))
 
 
 def _feeds(value: object) -> bool:

@@ -15,6 +15,7 @@ KINDS = {
     "weights": ("the weights of {n} window", "the weights of {n} windows"),
     "batches": ("the batch of {n} backward pass", "the batches of {n} backward passes"),
     "graphs": ("the graph of {n} backward pass", "the graphs of {n} backward passes"),
+    "parts": ("a part of the audit", "{n} parts of the audit"),
     "processes": ("{n} process", "{n} processes"),
 }
 """What can go unseen, as one and as several; `{n}` is how many, or the names of processes."""

@@ -56,6 +56,7 @@ from gradledger.runtime.outputs.measurements import Measured, Measuring
 from gradledger.runtime.outputs.tracker_sink import Sink, SinkFeed
 from gradledger.runtime.program.notebook_cells import in_notebook
 from gradledger.runtime.program.places import Places
+from gradledger.runtime.tensors import torch_names
 
 RaiseOn = Literal["error", "warning"]
 
@@ -173,6 +174,8 @@ class Audit(Displayed):
             Pipelining(journal, backwards),
         ):
             watcher.watch(patches)
+        for name, why in torch_names.reasons().items():
+            journal.not_seen("parts", why, names=(name,))
 
     def __exit__(
         self,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from torch.distributed.distributed_c10d import _get_default_store
-
 from gradledger.errors import RankFailure
 
 _stands = 0
@@ -16,6 +14,8 @@ class Alarm:
     """One for each Stepper, in the store that the ranks have met in: no collective can block it."""
 
     def __init__(self, rank: int) -> None:
+        from torch.distributed.distributed_c10d import _get_default_store  # some have none
+
         global _stands
         _stands += 1
         self._key = f"gradledger/alarm/{_stands}"

@@ -8,7 +8,6 @@ from weakref import finalize, ref
 
 import torch
 from torch import Tensor, nn
-from torch.utils._pytree import tree_leaves, tree_map
 
 
 class Forwards:
@@ -44,6 +43,8 @@ class Forwards:
 
     def outputs(self) -> list[Tensor]:
         """What came out, with a graph to walk back."""
+        from torch.utils._pytree import tree_leaves  # private: only who has ranks needs it
+
         return [
             leaf
             for output in self._outputs
@@ -56,6 +57,8 @@ class Forwards:
 
         Nobody asked for this forward: what the model draws and counts in it is put back.
         """
+        from torch.utils._pytree import tree_map
+
         self._buffers = [(buffer, buffer.clone()) for buffer in self._model.buffers()]
         self._repeating = True
         try:

@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Any
 
 import torch
-from torch import Tensor, compiler, nn
+from torch import Tensor, nn
 from torch.autograd.graph import Node
 
 from gradledger.ledger.events import (
@@ -53,7 +53,8 @@ from gradledger.runtime.losses.unknown_weights import (
 )
 from gradledger.runtime.losses.weights import Loss
 from gradledger.runtime.tensors.finiteness import all_finite, finite
-from gradledger.runtime.tensors.graphs import are_hooked, leaves, nodes, tensors
+from gradledger.runtime.tensors.graphs import are_hooked, leaves, nodes, number_of, tensors
+from gradledger.runtime.tensors.torch_names import compiler
 
 UNREAD = Loss(UNKNOWN_WEIGHT)
 SEVERAL_LOSSES = Loss(UNKNOWN_WEIGHT, why=SEVERAL)
@@ -293,7 +294,7 @@ class Backwards:
         if roots and (root := roots[0].grad_fn) is not None:
             if site.passes >= site.next_count:
                 kept.begin(site, root, retain=this.retain)
-            this.number = root._sequence_nr()
+            this.number = number_of(root)
         kept.keeper = None
         if self.told_of_data:
             node = roots[0].grad_fn if roots else None

@@ -21,7 +21,7 @@ from gradledger.runtime.backward.out_of_memory import (
     out_of_memory,
 )
 from gradledger.runtime.journal.journal import Journal
-from gradledger.runtime.tensors.graphs import leaf_of, nodes, note, note_on_root, noted
+from gradledger.runtime.tensors.graphs import leaf_of, nodes, note, note_on_root, noted, number_of
 
 NO_PLACES: frozenset[Place] = frozenset()
 _ARITHMETIC = ("Add", "Sub", "Mul", "Div", "Neg", "ToCopy")
@@ -177,11 +177,11 @@ class KeptGraphs:
         last = self.ended.get(threading.get_ident())
         if last is None or not any(words in str(error) for words in (SECOND_TIME, CHANGED)):
             return NO_PLACES
-        if any(node is not None and _number(node) <= last for node in (r.grad_fn for r in roots)):
+        if any(node is not None and number_of(node) <= last for node in (r.grad_fn for r in roots)):
             return NO_PLACES  # the same loss twice: nothing was carried anywhere
 
         def is_freed(node: Node) -> int | None:
-            return 1 if leaf_of(node) is None and _number(node) <= last else None
+            return 1 if leaf_of(node) is None and number_of(node) <= last else None
 
         # Where it was not freed, a step has changed the weights that the old part was made with.
         is_old = is_freed if SECOND_TIME in str(error) else self._is_retained
@@ -216,10 +216,5 @@ def _bottom(root: Node) -> Node | None:
         if not behind:
             break
         # The oldest one: what the others have made (a transposed weight) is of this layer alone.
-        node = min(behind, key=_number)
+        node = min(behind, key=number_of)
     return None if node is root else node
-
-
-def _number(node: Node) -> int:
-    number: int = node._sequence_nr()
-    return number

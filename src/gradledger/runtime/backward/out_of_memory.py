@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 import torch
 from torch import Tensor
-from torch._C._autograd import _get_sequence_nr
 from torch.autograd.graph import Node
 
 from gradledger.runtime.backward.graph_holders import Grip, Holder, Holders, Survey
 from gradledger.runtime.program.places import Places
-from gradledger.runtime.tensors.graphs import nodes
+from gradledger.runtime.tensors.graphs import nodes, number_of
+from gradledger.runtime.tensors.torch_names import module, private
 
+_next_number: Callable[[], int] = private(
+    module("torch._C._autograd"),
+    "_get_sequence_nr",
+    lambda: 0,
+    unseen="where memory runs out, graphs of many batches that a variable holds aren't found",
+)
 _SAID = ("out of memory", "not enough memory", "can't allocate memory", "DefaultCPUAllocator")
 _ADDING = ("Add", "Sub", "Mul", "Div", "Neg", "ToCopy", "Cat", "Stack", "Sum", "Mean")
 MOST_PARTS = 100_000
@@ -60,13 +66,13 @@ class Batches:
     def mark(self) -> None:
         """A batch is drawn."""
         marks = self._marks
-        marks.append(_get_sequence_nr())
+        marks.append(_next_number())
         if len(marks) > MOST_MARKS:
             del marks[: MOST_MARKS // 2]  # who kept more than these is found all the same
 
     def of(self, node: Node) -> int:
         """The batch that a node was made for: 0 where that is long ago, or none was drawn."""
-        return bisect_left(self._marks, node._sequence_nr() + 1)
+        return bisect_left(self._marks, number_of(node) + 1)
 
 
 def never_walked(survey: Survey, holders: Holders, batches: Batches) -> Iterator[Grip]:

@@ -13,7 +13,8 @@ tensor of data in common. That is still no proof, so one of these must hold, too
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from operator import attrgetter
 from types import FrameType
 from typing import NamedTuple
 
@@ -29,7 +30,14 @@ from gradledger.runtime.program.places import Places
 from gradledger.runtime.program.variables import variables
 from gradledger.runtime.tensors.graphs import leaf_of
 from gradledger.runtime.tensors.saved_tensors import saved
+from gradledger.runtime.tensors.torch_names import private
 from gradledger.runtime.tensors.weak_references import TensorRef
+
+_base_of: Callable[[Tensor], Tensor | None] = (
+    attrgetter("_base")
+    if private(Tensor, "_base", None, unseen="slices of a tensor aren't known as micro-batches")
+    else lambda tensor: None
+)
 
 
 class Datum(NamedTuple):
@@ -82,7 +90,7 @@ def origin(graph: Iterable[Node], frame: FrameType, places: Places) -> Origin | 
 
 
 def _datum(tensor: Tensor) -> Datum:
-    base = tensor._base
+    base = _base_of(tensor)
     cut = base is not None and base.shape[1:] == tensor.shape[1:] and base.dim() == tensor.dim()
     storage = tensor.untyped_storage()
     return Datum(

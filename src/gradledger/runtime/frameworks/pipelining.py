@@ -13,6 +13,7 @@ from typing import Any
 
 from torch import Tensor
 
+from gradledger.ledger.events import UNKNOWN_WEIGHT
 from gradledger.ledger.values import replace
 from gradledger.runtime.backward.backwards import Backwards, Pass
 from gradledger.runtime.journal.crash_guard import unfailing
@@ -88,9 +89,12 @@ class Pipelining:
         backwards = self.backwards
 
         def step(schedule: Any, *args: Any, **kwargs: Any) -> Any:
-            count = schedule._n_microbatches if schedule.scale_grads else 1
-            if count != 1 and not self.journal.asleep:
-                backwards.framework = lambda loss: _divided_later(loss, count)
+            if schedule.scale_grads and not self.journal.asleep:
+                count = getattr(schedule, "_n_microbatches", None)
+                if count is None:
+                    self.journal.not_seen("weights", "torch's schedule doesn't tell its length")
+                if count != 1:
+                    backwards.framework = lambda loss: _divided_later(loss, count)
             try:
                 return real(schedule, *args, **kwargs)
             finally:
@@ -118,8 +122,13 @@ class Pipelining:
                 cells.see(held, cells.group(held)[0])
 
 
-def _divided_later(loss: Loss, count: int) -> Loss:
-    """The schedule divides the gradients themselves, when all passes are made."""
+def _divided_later(loss: Loss, count: int | None) -> Loss:
+    """The schedule divides the gradients themselves, when all passes are made.
+
+    count: how many micro-batches it has, None if that isn't known
+    """
+    if count is None:
+        return replace(loss, weight=UNKNOWN_WEIGHT)
     divisor = loss.weight.divisor
     if not isinstance(divisor, int | float):
         return loss

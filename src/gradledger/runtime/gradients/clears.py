@@ -6,7 +6,7 @@ import sys
 from types import FrameType
 from typing import Any
 
-from torch import Tensor, compiler, nn
+from torch import Tensor, nn
 from torch.optim.optimizer import Optimizer
 
 from gradledger.ledger.events import Clear, Read
@@ -24,6 +24,7 @@ from gradledger.runtime.program.variables import variables
 from gradledger.runtime.tensors.devices import here
 from gradledger.runtime.tensors.dtensors import local_part
 from gradledger.runtime.tensors.finiteness import all_finite
+from gradledger.runtime.tensors.torch_names import compiler
 
 
 class Clears:

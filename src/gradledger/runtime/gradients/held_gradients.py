@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from torch import Tensor
 
 from gradledger.ledger.places import Place
 from gradledger.runtime.journal.cells import State
+from gradledger.runtime.tensors.torch_names import private
 from gradledger.runtime.tensors.value_samples import any_in, edit_between, sample
+
+is_view: Callable[[Tensor], bool] = private(Tensor, "_is_view", lambda grad: True)
+"""Where torch doesn't tell, each may be one: its values are compared."""
 
 
 class HeldGradient:
@@ -28,7 +33,7 @@ class Known:
 
     def __init__(self, grad: Tensor) -> None:
         self.number = id(grad)
-        self._view = grad._is_view()
+        self._view = is_view(grad)
         self._state: State = None
         self._sample: Tensor | None = None
 

@@ -15,7 +15,7 @@ from gradledger.ledger.events import BY_HAND, Clear, Edit, Event, Read, Step
 from gradledger.ledger.places import Place
 from gradledger.runtime.backward.backwards import Backwards
 from gradledger.runtime.backward.running_passes import NO_SLOTS
-from gradledger.runtime.gradients.held_gradients import HeldGradient, Known
+from gradledger.runtime.gradients.held_gradients import HeldGradient, Known, is_view
 from gradledger.runtime.journal.cells import grad_of, look_at, state_of
 from gradledger.runtime.journal.crash_guard import unfailing
 from gradledger.runtime.journal.journal import Journal
@@ -65,7 +65,9 @@ class ManualEdits:
         self.watching = True
         get_default_nowrap_functions()  # torch remembers the getter that it sees first
         for name in ("grad", "_grad"):
-            real: Any = getattr(Tensor, name)
+            real: Any = getattr(Tensor, name, None)
+            if real is None:
+                continue
             set_ = self._setter(real.__set__)
             delete = partial(_set_to_none, set_)
             watched = property(self._getter(real.__get__), set_, delete)
@@ -195,7 +197,7 @@ class ManualEdits:
     def _put(self, slot: int, grad: Tensor) -> None:
         """The program has put a tensor of its own there."""
         self._keep(slot, grad)
-        if grad._is_view():
+        if is_view(grad):
             # A deposit in one of them makes all that share its memory look new.
             self.backwards.walks.shared = True
 

@@ -47,7 +47,7 @@ class Scalers:
         """What the scaler of that name multiplies by at present."""
         player = self._players.get(name)
         scaler = None if player is None else player()
-        return None if scaler is None else scaler._scale
+        return getattr(scaler, "_scale", None)
 
     def watch(self, patches: Patches) -> None:
         """Audit all scalers until the patches are closed."""

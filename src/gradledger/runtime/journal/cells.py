@@ -29,6 +29,7 @@ from gradledger.runtime.program.places import Places
 from gradledger.runtime.program.variables import variables
 from gradledger.runtime.tensors.dtensors import is_dtensor, local_part, version
 from gradledger.runtime.tensors.dtypes import LOW_PRECISION
+from gradledger.runtime.tensors.torch_names import needed
 from gradledger.runtime.tensors.weak_references import TensorRef
 
 State = tuple[int, int] | None
@@ -48,7 +49,7 @@ MOST = 100
 
 grad_of: Callable[[Tensor], Tensor | None] = vars(torch._C.TensorBase)["grad"].__get__
 """Reads `.grad`, also while the attribute is watched."""
-_version_of: Callable[[Tensor | None], int] = vars(torch._C.TensorBase)["_version"].__get__
+_version_of: Callable[[Tensor | None], int] = needed(Tensor, "_version").__get__
 _referent: Any = getattr(operator, "call", weakref.ref.__call__)
 """Asked of many at a time, all three are called by `map`: no frame and no instruction for each."""
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
 
-from torch.utils.data import DataLoader, Sampler
-from torch.utils.data.dataloader import _BaseDataLoaderIter
+import torch
+from torch.utils.data import DataLoader, Sampler, dataloader
 
 from gradledger.ledger.events import NO_CELLS, Batch, Clear, EpochEnd, Event
 from gradledger.ledger.places import Place
@@ -20,6 +20,19 @@ from gradledger.runtime.batches.drawn_batches import Draw
 from gradledger.runtime.journal.crash_guard import survive, unfailing
 from gradledger.runtime.journal.journal import Journal
 from gradledger.runtime.journal.patches import Function, Patches, definers
+from gradledger.runtime.tensors.torch_names import private
+
+
+def _base_of_an_iterator() -> type[Iterator[Any]]:
+    data: Any = [0]
+    generator = torch.Generator()  # not the program's random numbers
+    return type(iter(DataLoader(data, generator=generator))).__mro__[-2]
+
+
+_ITERATOR: type[Iterator[Any]] = (
+    private(dataloader, "_BaseDataLoaderIter", None) or _base_of_an_iterator()
+)
+"""What all iterators of DataLoaders are."""
 
 
 class Loaders:
@@ -37,7 +50,7 @@ class Loaders:
 
     def watch(self, patches: Patches) -> None:
         """Audit all loaders until the patches are closed."""
-        for iterator in definers(_BaseDataLoaderIter, "__next__"):
+        for iterator in definers(_ITERATOR, "__next__"):
             patches.around(iterator, "__next__", self._around_next)
         for loader in definers(DataLoader, "__iter__"):
             self.watch_loader(loader, patches)
@@ -78,7 +91,7 @@ class Loaders:
     def _around_iter(self, real: Function) -> Function:
         def iterate(loader: Any) -> Iterator[Any]:
             batches = iter(real(loader))
-            if isinstance(batches, _BaseDataLoaderIter):
+            if isinstance(batches, _ITERATOR):
                 return batches
             return self._telling(batches)
 

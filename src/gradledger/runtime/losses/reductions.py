@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from math import prod
 from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.graph import Node
-from torch.utils._python_dispatch import _disable_current_modes
 
 from gradledger.runtime.tensors.devices import here
+from gradledger.runtime.tensors.torch_names import module, private
 
+_dispatch_modes: Callable[[], int] = private(torch._C, "_len_torch_dispatch_stack", lambda: 1)
+_without_modes: Callable[[], AbstractContextManager[Any]] | None = private(
+    module("torch.utils._python_dispatch"),
+    "_disable_current_modes",
+    None,
+    unseen="what a loss was divided by isn't known inside of dispatch modes",
+)
+with torch.inference_mode(False), torch.enable_grad():
+    _LEAF = torch.zeros(1, device="cpu", requires_grad=True)
+    for _probe, _name in (
+        (_LEAF.mean(), "_saved_self_sym_sizes"),
+        (nn.functional.mse_loss(_LEAF, _LEAF.detach()), "_saved_reduction"),
+    ):
+        private(_probe.grad_fn, _name, None, unseen="the weights of some losses aren't judged")
 _REDUCTIONS: dict[int, Literal["mean", "sum"]] = {1: "mean", 2: "sum"}
 _PRODUCTS = {"DotBackward0": "tensor", "BmmBackward0": "mat2", "MmBackward0": "mat2"}
 """Sums of products, by what they keep of the second factor: `torch.einsum` ends in one."""
@@ -36,14 +52,20 @@ UNKNOWN = Reduction()
 
 def reduction(node: Node, name: str) -> Reduction:
     """How the node made one number of many, if it did."""
-    saved: Any = node
+    try:
+        return _reduction(node, name)
+    except AttributeError:  # torch keeps it under another name
+        return UNKNOWN
+
+
+def _reduction(node: Any, name: str) -> Reduction:
     match name:
         case "MeanBackward0" | "SumBackward0":
-            sizes = tuple(saved._saved_self_sym_sizes)
+            sizes = tuple(node._saved_self_sym_sizes)
         case "MeanBackward1" | "SumBackward1":
             # All dimensions but those of size one: the result is one number.
-            sizes = tuple(saved._saved_self_sym_sizes)
-            dims = {dim % len(sizes) for dim in _dims(saved._saved_dim)} if sizes else set()
+            sizes = tuple(node._saved_self_sym_sizes)
+            dims = {dim % len(sizes) for dim in _dims(node._saved_dim)} if sizes else set()
             if dims and any(size != 1 for dim, size in enumerate(sizes) if dim not in dims):
                 return UNKNOWN
         case "DotBackward0" | "BmmBackward0" | "MmBackward0":
@@ -100,8 +122,10 @@ def value(tensor: object) -> float | None:
     assert isinstance(tensor, Tensor)
     if tensor.numel() != 1 or not here(tensor) or tensor.is_complex():
         return None
-    if torch._C._len_torch_dispatch_stack():  # a mode of the program's would see us ask
-        with _disable_current_modes():
+    if _dispatch_modes():  # a mode of the program's would see us ask
+        if _without_modes is None:
+            return None
+        with _without_modes():
             return float(tensor.item())
     return float(tensor.item())
 
@@ -120,21 +144,23 @@ def weighs(node: Node | None, number: float, *, masks_only: bool = False) -> boo
     return False
 
 
-def _weights(node: Node) -> list[float]:
+def _weights(node: Any) -> list[float]:
     """What the weights that this node gave to items add up to."""
     name, found = node.name(), []
-    if name == "MulBackward0":
-        for kept in ("_saved_other", "_saved_self"):
-            factor: Any = getattr(node, kept, None)
-            if _readable(factor) and not factor.requires_grad:
-                found.append(float(factor.sum()))
-    elif name == "MaskedFillBackward0" and _readable(mask := node._saved_mask):  # type: ignore[attr-defined]
-        found.append(mask.numel() - int(mask.sum()))
-    elif name == "WhereBackward0" and _readable(chosen := node._saved_condition):  # type: ignore[attr-defined]
-        found += [int(chosen.sum()), chosen.numel() - int(chosen.sum())]
-    elif name.startswith("NllLoss") and _readable(target := node._saved_target):  # type: ignore[attr-defined]
-        (ignored,) = _dims(node._saved_ignore_index)  # type: ignore[attr-defined]
-        found.append(int((target != ignored).sum()))
+    try:
+        if name == "MulBackward0":
+            for factor in (node._saved_other, node._saved_self):
+                if _readable(factor) and not factor.requires_grad:
+                    found.append(float(factor.sum()))
+        elif name == "MaskedFillBackward0" and _readable(mask := node._saved_mask):
+            found.append(mask.numel() - int(mask.sum()))
+        elif name == "WhereBackward0" and _readable(chosen := node._saved_condition):
+            found += [int(chosen.sum()), chosen.numel() - int(chosen.sum())]
+        elif name.startswith("NllLoss") and _readable(target := node._saved_target):
+            (ignored,) = _dims(node._saved_ignore_index)
+            found.append(int((target != ignored).sum()))
+    except AttributeError:  # torch keeps it under another name
+        pass
     return found
 
 

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from torch import Tensor, compiler
+from torch import Tensor
 from torch.optim.optimizer import Optimizer, register_optimizer_step_pre_hook
 
 from gradledger.ledger.events import NO_CELLS, CellNames, Edit, Own, Read, Skipped, Step
@@ -24,6 +24,7 @@ from gradledger.runtime.optimizers.undeposited_parameters import UndepositedPara
 from gradledger.runtime.program.objects import attributes, is_a
 from gradledger.runtime.program.variables import spelled
 from gradledger.runtime.tensors.devices import here
+from gradledger.runtime.tensors.torch_names import compiler, needed
 from gradledger.runtime.tensors.weak_references import TensorRef
 
 _attributes: Callable[[Optimizer], dict[str, Any]] = vars(Optimizer)["__dict__"].__get__
@@ -104,6 +105,7 @@ class Optimizers:
         patches.around(Optimizer, "__init__", self._around_init)
         patches.around(Optimizer, "add_param_group", self._around_add_param_group)
         patches.callback(register_optimizer_step_pre_hook(self._before_step).remove)
+        needed(Optimizer, "_optimizer_step_code")
         patches.around(Optimizer, "_optimizer_step_code", self._around_end)
         self.journal.buried.append(self._forget)
 

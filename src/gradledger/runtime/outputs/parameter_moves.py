@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch._utils import _flatten_dense_tensors
 
 from gradledger.runtime.tensors.dtypes import LOW_PRECISION
-from gradledger.runtime.tensors.norms import UNABLE, plain, widened
+from gradledger.runtime.tensors.norms import UNABLE, flattened, plain, widened
 
 WHOLE = 4096
 """Elements: of a larger parameter, about so many stand for all."""
@@ -87,7 +86,7 @@ def _samples(leaves: Iterable[tuple[int, Tensor]]) -> Iterator[Sample]:
             stand_for.append(whole.numel() / looked_at.numel())
     for slots, pieces, stand_for in found.values():
         lengths = list(map(Tensor.numel, pieces))
-        values = _flatten_dense_tensors(pieces)  # type: ignore[no-untyped-call]
+        values = flattened(pieces)
         if values.is_complex():
             values, lengths = torch.view_as_real(values).reshape(-1), [2 * n for n in lengths]
         if values.dtype in LOW_PRECISION:

@@ -11,6 +11,8 @@ from torch import Tensor
 from gradledger.runtime.tensors.devices import here
 from gradledger.runtime.tensors.dtensors import local_part
 
+_UNABLE = (RuntimeError, NotImplementedError, AttributeError)
+"""What torch raises where it can't; the last where a version has no such function."""
 _ONE = torch.ones((), dtype=torch.float32, device="cpu")
 _found = array("f", [0])
 _FOUND = torch.frombuffer(_found, dtype=torch.float32).reshape(())
@@ -33,7 +35,7 @@ def all_finite(grads: list[Tensor]) -> bool:
         return all(map(finite, grads))
     try:
         torch._amp_foreach_non_finite_check_and_unscale_(grads, _FOUND, _ONE)
-    except (RuntimeError, NotImplementedError):  # sparse, complex, on several devices
+    except _UNABLE:  # sparse, complex, on several devices
         return all(map(finite, grads))
     if _found[0]:
         _found[0] = 0
@@ -49,7 +51,7 @@ def spoilt(grads: list[Tensor]) -> Tensor:
     with torch.no_grad():
         try:
             largest = torch.stack(torch._foreach_norm(grads, inf)).isfinite()
-        except (RuntimeError, NotImplementedError, IndexError):  # sparse, empty, of several dtypes
+        except (*_UNABLE, IndexError):  # sparse, empty, of several dtypes
             largest = torch.stack([torch.isfinite(_values(grad)).all() for grad in grads])
         return largest.logical_not().float()
 

@@ -5,18 +5,39 @@ A note lives in the node's own metadata, so it goes when the graph goes and keep
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter, methodcaller
 from types import FunctionType, MethodType
 from typing import Any, cast
 
 import torch
 from torch import Tensor
-from torch.autograd.graph import Node
+from torch.autograd.graph import Node, get_gradient_edge
 
 from gradledger.runtime.program.objects import elements, is_a
+from gradledger.runtime.tensors.torch_names import private
 
 _OURS = "gradledger"
-_OF_LEAVES: Any = torch._C._functions.AccumulateGrad  # type: ignore[attr-defined]
+_HOOKS = "whether a hook changes a gradient isn't known, so it is taken for granted"
+with torch.inference_mode(False):
+    _NODE = get_gradient_edge(torch.zeros((), device="cpu", requires_grad=True)).node
+_OF_LEAVES = type(_NODE)
+number_of: Callable[[Node], int] = (
+    methodcaller("_sequence_nr")
+    if private(
+        _NODE,
+        "_sequence_nr",
+        None,
+        unseen="who carries a freed graph along isn't told, nor what held memory where it ran out",
+    )
+    else lambda node: 0
+)
+"""Counts the nodes in the order in which they were made; 0 where torch doesn't."""
+_hooks_of: Callable[[Tensor], dict[int, Any] | None] = (
+    attrgetter("_backward_hooks")
+    if private(Tensor, "_backward_hooks", None, unseen=_HOOKS)
+    else lambda leaf: {0: None}  # some that may change what arrives
+)
 
 MOST_NODES = 100_000
 """A larger graph is looked at in part."""
@@ -84,7 +105,7 @@ def tensors(value: object) -> Iterator[Tensor]:
 
 def are_hooked(leaf: Tensor) -> bool:
     """Whether hooks of the program's may change what arrives in a leaf. Our own only look."""
-    return any(not _is_ours(hook) for hook in (leaf._backward_hooks or {}).values())
+    return any(not _is_ours(hook) for hook in (_hooks_of(leaf) or {}).values())
 
 
 def _is_ours(hook: object) -> bool:

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch._utils import _flatten_dense_tensors
 
 from gradledger.runtime.tensors.dtypes import LOW_PRECISION
+from gradledger.runtime.tensors.torch_names import module, private
 
 SMALL = 1024
 """Elements: up to here, to copy a tensor costs less than to call one more function for it."""
 MANY = 16
 """Small tensors from which on it pays to copy them together."""
 
-UNABLE = (RuntimeError, NotImplementedError, TypeError)
+UNABLE = (RuntimeError, NotImplementedError, TypeError, AttributeError)
 """What torch raises where a tensor or its device can't do something."""
+
+
+def _one_after_the_other(tensors: list[Tensor]) -> Tensor:
+    return torch.cat([tensor.reshape(-1) for tensor in tensors])
+
+
+flattened: Callable[[list[Tensor]], Tensor] = private(
+    module("torch._utils"), "_flatten_dense_tensors", _one_after_the_other
+)
+"""The elements of all of them in one tensor."""
 
 _PLAIN = {Tensor, nn.Parameter}
 _NARROW = {torch.float32, *LOW_PRECISION}
@@ -51,9 +61,7 @@ def _together(tensors: list[Tensor]) -> Part:
         small, large, lengths = _sorted_by_size(tuple(map(Tensor.numel, tensors)))
     if not small:
         return Part(range(len(tensors)), _each(tensors))
-    flat = _flatten_dense_tensors(  # type: ignore[no-untyped-call]
-        [tensors[i] for i in small]
-    )
+    flat = flattened([tensors[i] for i in small])
     if flat.is_complex():
         flat = flat.abs()
     squares = widened(flat).square()

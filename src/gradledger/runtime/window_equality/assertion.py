@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules import batchnorm
 
 from gradledger.errors import LossError, OptionError, WindowNotEqual
 from gradledger.runtime.window_equality.agreement import agree, flat, norm
@@ -16,6 +16,9 @@ from gradledger.runtime.window_equality.deposit import deposit
 from gradledger.runtime.window_equality.trials import Trials
 from gradledger.runtime.window_equality.words import Suspects, message
 
+_BATCH_NORMS: Any = getattr(batchnorm, "_BatchNorm", None) or (
+    *(nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm),
+)
 B = TypeVar("B")
 M = TypeVar("M", bound=nn.Module)
 
@@ -115,5 +118,5 @@ def _precision(model: nn.Module) -> torch.dtype:
 def _batch_normalisations(model: nn.Module) -> Iterator[str]:
     """Those that look at the batch, and not at what they have seen before."""
     for name, module in model.named_modules():
-        if isinstance(module, _BatchNorm) and (module.training or module.running_mean is None):
+        if isinstance(module, _BATCH_NORMS) and (module.training or module.running_mean is None):
             yield name or type(module).__name__
