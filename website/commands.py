@@ -11,6 +11,7 @@ from gradledger.cli import COMMANDS, command, main
 READ_ON = {
     "check": "[The checker](checker.md) has examples, configuration and CI.",
     "run": "[The auditor](auditor.md) has a worked example, and what is seen and what is not.",
+    "adopt": "[Stepper](stepper.md#gradledger-adopt) says which loops are rewritten.",
     "report": "[Reports](reports.md) shows the page, the tables and the comparison of two runs.",
     "server": "[Editors](editors.md) says how to set it up.",
     "rules": "[The rules](rules/README.md), with a page for each.",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import NoReturn
 
-COMMANDS = ("check", "run", "report", "server", "rules", "rule", "why", "demo")
+COMMANDS = ("check", "run", "adopt", "report", "server", "rules", "rule", "why", "demo")
 """Each is a file here, with a docstring, `add_arguments(parser)` and `run(args) -> int`.
 
 Where that returns a function instead, it is called for the status, and what it raises is left to

@@ -24,11 +24,11 @@ def fixed(settings: Settings, outcome: Outcome) -> Outcome:
     """Writes the cured files, or standard input to standard output; then what is left to say."""
     made = _made(settings, outcome)
     told = []
-    written = []
+    changed = []
     for one in made:
-        why = None if settings.stdin is not None else _written(one)
+        why = None if settings.stdin is not None else written(one)
         if why is None:
-            written.append(one)
+            changed.append(one)
             if not settings.quiet:
                 rules = sorted({finding.rule for finding in one.cured})
                 number = counted(len(one.cured), "finding")
@@ -39,7 +39,7 @@ def fixed(settings: Settings, outcome: Outcome) -> Outcome:
     if stdin is not None:
         stdin = made[0].after if made else stdin
         put_bytes(stdin)
-    if written:
+    if changed:
         outcome = check(settings, stdin=stdin)
     return replace(outcome, remarks=(*told, *outcome.remarks))
 
@@ -47,26 +47,32 @@ def fixed(settings: Settings, outcome: Outcome) -> Outcome:
 def differs(settings: Settings, outcome: Outcome) -> bool:
     """Shows what the cures would change, as a patch; and is there anything?"""
     made = _made(settings, outcome)
-    patch = [line for one in made for line in _patch(one)]
+    lines = [line for one in made for line in patch(one)]
     if settings.output:
         from gradledger.cli.delivery import OutputError, to_file
 
         try:
-            to_file(settings.output, lambda stream: _put(patch, stream))
+            to_file(settings.output, lambda stream: _put(lines, stream))
         except OSError as error:
             raise OutputError(f"{settings.output} can't be written: {error.strerror}.") from None
-    elif sys.stdout is not None and sys.stdout.isatty():
+    else:
+        show(lines)
+    if sys.stderr is not None and not settings.quiet:
+        number, of = sum(len(one.cured) for one in made), len(outcome.inspection.findings)
+        said = f"{number} of {counted(of, 'finding')} would be fixed." if of else "Nothing to fix."
+        print(said, file=sys.stderr)
+    return bool(made)
+
+
+def show(patch: Sequence[bytes]) -> None:
+    """Puts a patch on standard output: as it is, or for a terminal without control characters."""
+    if sys.stdout is not None and sys.stdout.isatty():
         from gradledger.report.visible import put, visible
 
         for line in patch:
             put(visible(line.decode("utf-8", "replace").rstrip("\r\n")), sys.stdout)
     else:
         put_bytes(b"".join(patch))
-    if sys.stderr is not None and not settings.quiet:
-        number, of = sum(len(one.cured) for one in made), len(outcome.inspection.findings)
-        said = f"{number} of {counted(of, 'finding')} would be fixed." if of else "Nothing to fix."
-        print(said, file=sys.stderr)
-    return bool(made)
 
 
 def replaced(settings: Settings, outcome: Outcome) -> Cures:
@@ -101,7 +107,7 @@ def _made(settings: Settings, outcome: Outcome) -> list[Fixed]:
     return list(made)
 
 
-def _written(one: Fixed) -> str | None:
+def written(one: Fixed) -> str | None:
     """Writes the file whole, where a link to it leads; or says why not."""
     from gradledger.cli.delivery import to_file
 
@@ -125,7 +131,7 @@ def _put(data: Iterable[bytes], stream: TextIO) -> None:
     raw.flush()
 
 
-def _patch(one: Fixed) -> Sequence[bytes]:
+def patch(one: Fixed) -> Sequence[bytes]:
     """Its lines, as `patch -p0` takes them: byte for byte."""
     from difflib import diff_bytes, unified_diff
 

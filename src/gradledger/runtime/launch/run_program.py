@@ -25,7 +25,7 @@ def launch(target: Target, auditor: Auditor, *, at_sigterm: bool = False) -> int
     Returns 0 where the program came to its end, and raises whatever else ended it. TargetError
     means that nothing was run. `at_sigterm`: the auditor has a turn before that signal ends it.
     """
-    main = _become(target)
+    main = become(target)
     ending = ProgramExit(auditor, at_sigterm=at_sigterm)
     forks.first_child.append(ending.expect_sigterm)
     when_imported("torch", ending.begin, late=ending.begin_late)
@@ -51,7 +51,7 @@ def launch(target: Target, auditor: Auditor, *, at_sigterm: bool = False) -> int
     return 0
 
 
-def _become(target: Target) -> ModuleType:
+def become(target: Target) -> ModuleType:
     """What Python has set when it starts a program."""
     sys.argv[:] = target.argv
     if target.folder is not None:

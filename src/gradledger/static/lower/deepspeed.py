@@ -16,6 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gradledger.static.lower.machine import Machine
 
+STEPPER = "gradledger.Stepper"
+
 
 def deepspeed_made(
     machine: Machine, dotted: str, arguments: Arguments, node: ast.Call
@@ -26,6 +28,9 @@ def deepspeed_made(
 
 def deepspeed_call(machine: Machine, thing: Thing, name: str, node: ast.Call) -> Known | None:
     """Calls a method of an engine, which does what it does by its own rules."""
+    if thing.built == STEPPER and name == "run":
+        machine.log.engine_calls |= {"backward", "step"}
+        return None
     if not _is_deepspeeds(machine, thing):
         return None
     if name == "step":
@@ -45,7 +50,7 @@ def engine_backward(machine: Machine, engine: Thing, loss: Thing, node: ast.Call
     if not (own or engine.built.startswith("gradledger")):
         note_unknown(machine, node, f"{engine.key or 'an engine'} owns the cycle")
         return PLAIN
-    machine.log.engine_calls.add("backward")
+    machine.log.engine_calls |= {"backward"} if own else {"backward", "step"}
     if own and by_window(machine, loss.weight):
         weight = replace(loss.weight, framework_divides=True)
         machine.emit(Deposits(machine.at(node), weight=weight))

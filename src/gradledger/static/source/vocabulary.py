@@ -43,11 +43,11 @@ STEPS_OTHERS = Pattern(r"(?<!\bself)\.step\(", words=(".step(",))
 """`self.step()` calls a function of the same object, which says itself what it spends."""
 
 SPENDS = Pattern(
-    r"(?m)\.step\(|_step\("
+    r"(?m)\.step\(|_step\(|\bStepper\(|stepper\.backward\("
     r"|(?<!autograd)\._?grad(?:\.\w| *[-+*/])|[-+*/] *[\w.\[\]]+\._?grad\b"
     r"|(?:sub|add|mul|div|lerp|copy)\w*\([^\r\n]*\._?grad\b|= *[\w.\[\]]+\._?grad *(?:#|$)|"
     + _UPDATES,
-    words=(".step(", ".grad", "._grad", "_step(", "scaler("),
+    words=(".step(", ".grad", "._grad", "_step(", "scaler(", "Stepper(", "stepper.backward("),
     surely=(".step(", "_step("),
 )
 """Words without which a function spends nothing."""
