@@ -18,6 +18,8 @@ head_optimizer = torch.optim.Adam(head.parameters(), lr=0.01)
 body, body_optimizer = fabric.setup(body, body_optimizer)
 head, head_optimizer = fabric.setup(head, head_optimizer)
 loader = fabric.setup_dataloaders(loader)
+optimizers = (body_optimizer, head_optimizer)
+schedulers = [torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9) for optimizer in optimizers]
 
 for _epoch in range(2):
     for inputs, targets in loader:
@@ -27,3 +29,5 @@ for _epoch in range(2):
         fabric.backward(loss)
         body_optimizer.step()
         head_optimizer.step()
+    for scheduler in schedulers:
+        scheduler.step()

@@ -59,3 +59,9 @@ def test_what_can_not_be_run_gets_one_sentence(
     with pytest.raises(TargetError, match=why) as refused:
         find_target(words)
     assert "\n" not in str(refused.value)
+
+
+def test_a_script_that_uv_starts_is_python(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("#!/usr/bin/env -S uv run --script\nx = 1\n")
+    assert find_target([str(script)]).code is not None

@@ -19,7 +19,7 @@ def compiled(path: str, file: str) -> CodeType:
         return _bytecode(path, file)
     source = _read(path)
     first_line = source.partition(b"\n")[0]
-    if first_line.startswith(b"#!") and b"python" not in first_line and not _starts_python(source):
+    if first_line.startswith(b"#!") and not (b"python" in first_line or _is_python(path, source)):
         program = first_line[2:].decode("utf-8", "replace").strip()
         raise TargetError(
             f"{path} isn't a Python program: its first line says that {program} runs it. "
@@ -54,7 +54,12 @@ def _bytecode(path: str, file: str) -> CodeType:
     return code
 
 
-def _starts_python(source: bytes) -> bool:
-    """Does a shell script's second line hand it on to Python, as in commands with long paths?"""
+def _is_python(path: str, source: bytes) -> bool:
+    """True for Python that something else starts: `uv run`, or a shell that hands it on.
+
+    Commands with long paths are shell scripts whose second line does that.
+    """
     second_line = source.split(b"\n", 2)[1:2]
-    return bool(second_line) and second_line[0].startswith(b"'''exec'")
+    if second_line and second_line[0].startswith(b"'''exec'"):
+        return True
+    return path.endswith((".py", ".pyw"))

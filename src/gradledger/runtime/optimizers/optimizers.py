@@ -405,7 +405,14 @@ def _steps_for_all_ranks(optimizer: Optimizer) -> bool:
 
 def inner(optimizer: Any) -> Optimizer:
     """The optimizer itself, where a framework has wrapped it."""
-    while is_a(wrapped := attributes(optimizer).get("optimizer"), Optimizer):
+    while is_a(wrapped := _wrapped(attributes(optimizer)), Optimizer):
         optimizer = wrapped
     real: Optimizer = optimizer
     return real
+
+
+def _wrapped(kept: dict[str, Any]) -> object:
+    """What a wrapper keeps the optimizer in. Fabric's is one without parameters of its own."""
+    if "optimizer" in kept or "param_groups" in kept:
+        return kept.get("optimizer")
+    return kept.get("_optimizer")
