@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import signal
 import sqlite3
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -61,6 +63,18 @@ def test_the_book_has_it_inside_the_block_and_behind_it() -> None:
         overlook(book)
         assert book.unseen == (COMPILED, SHARDED)
     assert book.unseen == book.verdict("a test").unseen == (COMPILED, SHARDED)
+
+
+def test_passes_of_distributed_autograd_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    dist_autograd: Any = import_module("torch.distributed.autograd")
+    monkeypatch.setattr(dist_autograd, "backward", lambda context, losses: None)
+    plain = dist_autograd.backward
+    with gradledger.audit() as book:
+        for _ in range(2):
+            dist_autograd.backward(1, [torch.zeros(())])
+    (unseen,) = book.unseen
+    assert (unseen.what, unseen.count) == ("backwards", 2)
+    assert dist_autograd.backward is plain
 
 
 def test_who_listens_hears_what_is_new_and_not_what_is_known() -> None:

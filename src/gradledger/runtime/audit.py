@@ -29,6 +29,7 @@ from gradledger.runtime.backward.backwards import Backwards
 from gradledger.runtime.backward.compiler_skips import CompilerSkips
 from gradledger.runtime.backward.kept_graphs import KeptGraphs
 from gradledger.runtime.distributed.replicas import Replicas
+from gradledger.runtime.distributed.rpc_autograd import RpcAutograd
 from gradledger.runtime.frameworks.accelerate import Accelerate
 from gradledger.runtime.frameworks.deepspeed_zero import Zero
 from gradledger.runtime.frameworks.pipelining import Pipelining
@@ -172,6 +173,7 @@ class Audit(Displayed):
             SwappedTensors(journal),
             Zero(journal, optimizers),
             Pipelining(journal, backwards),
+            RpcAutograd(journal),
         ):
             watcher.watch(patches)
         for name, why in torch_names.reasons().items():

@@ -64,4 +64,7 @@ def _first_calls() -> list[tuple[Any, str]]:
     distributed = sys.modules.get("torch.distributed")
     if hasattr(distributed, "init_process_group"):  # some builds of torch have none
         found.append((distributed, "init_process_group"))
+    by_rpc = sys.modules.get("torch.distributed.autograd")
+    if hasattr(by_rpc, "backward"):
+        found.append((by_rpc, "backward"))
     return found
