@@ -15,6 +15,43 @@ def _window(before: str) -> str:
 
 
 TWINS = {
+    "means in a dict are summed up": _window("""
+        n = 4
+        for i, (x, y) in enumerate(loader):
+            out = model(x)
+            losses = {"class": criterion(out, y), "size": out.pow(2).mean()}
+            loss = sum(losses.values())
+            loss = loss / n  # right only
+            loss.backward()  # GL301
+        """),
+    "means are weighed by options that have nothing in common": _window("""
+        from options import settings
+        n = 4
+        class Both(nn.Module):
+            def __init__(self, share=0.5):
+                super().__init__()
+                self.share = share
+
+            def forward(self, out, y):
+                size = 1 - out.pow(2).mean()
+                return self.share * F.cross_entropy(out, y) + (1 - self.share) * size
+
+        both = Both()
+        for i, (x, y) in enumerate(loader):
+            out = model(x)
+            loss = settings.a * both(out, y) + settings.b * out.abs().mean()
+            loss = loss / n  # right only
+            loss.backward()  # GL301
+        """),
+    "terms that have one factor in common may be divided by it": _window("""
+        from options import scale, a
+        n = 4
+        for i, (x, y) in enumerate(loader):
+            out = model(x)
+            loss = scale * a * criterion(out, y) + scale * out.pow(2).mean()  # right only
+            loss = a * criterion(out, y) + scale * out.pow(2).mean()  # wrong only
+            loss.backward()  # GL301
+        """),
     "a window whose size is a class attribute of 1": """
         class Config:
             accumulate = 1

@@ -63,6 +63,8 @@ class Thing(Value):
     """Its class, where that is code of the project."""
     own: bool = False
     """It is of one of several classes of the project."""
+    coefficients: frozenset[str] = frozenset()
+    """What an undivided mean was multiplied by, where that is not known by value: `self.beta`."""
 
 
 PLAIN = Thing(plain=True)

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from gradledger.ledger.events import UNKNOWN_WEIGHT, Weight
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
-from gradledger.static.domain.values import Constant, Known, Thing
+from gradledger.static.domain.values import Constant, Known, Thing, is_plain
 from gradledger.static.source import syntax as ast
 
 MEAN = Weight("mean", 1)
 SUM = Weight("sum", 1)
+NO_COEFFICIENTS: frozenset[str] = frozenset()
 
 
 def weight_of(value: Known) -> Weight:
@@ -43,6 +44,51 @@ def added(one: Weight, other: Weight) -> Weight:
         if weight.reduction == "mean" and weight.divisor == 1:
             return weight
     return UNKNOWN_WEIGHT
+
+
+def times(value: Known, by: ast.expr | None) -> frozenset[str]:
+    """The coefficients of a mean that is multiplied once more, and was never divided."""
+    factors = frozenset() if by is None else frozenset(_factors(by))
+    if not factors or not _is_undivided(value) or any("/" in factor for factor in factors):
+        return NO_COEFFICIENTS
+    return coefficients_of(value) | factors
+
+
+def _factors(node: ast.expr) -> Iterator[str]:
+    """`a` and `b` of `a * b`."""
+    match node:
+        case ast.BinOp(op=ast.Mult()):
+            yield from _factors(node.left)
+            yield from _factors(node.right)
+        case _:
+            yield ast.unparse(node)
+
+
+def sum_of(one: Known, other: Known) -> tuple[Weight, frozenset[str]]:
+    """The weight and the coefficients of a sum.
+
+    Whoever divides by the window does so with all terms: in `a * bce + b * dice`, which have no
+    factor in common, nothing has been divided.
+    """
+    if is_plain(one) or is_plain(other):
+        value = other if is_plain(one) else one
+        return weight_of(value), coefficients_of(value)
+    if _is_undivided(one) and _is_undivided(other):
+        factors, others = coefficients_of(one), coefficients_of(other)
+        if factors | others:
+            common = factors & others
+            return (weight_of(one), common) if common else (MEAN, NO_COEFFICIENTS)
+    return added(weight_of(one), weight_of(other)), NO_COEFFICIENTS
+
+
+def coefficients_of(value: Known) -> frozenset[str]:
+    """What an undivided mean was multiplied by."""
+    return value.coefficients if isinstance(value, Thing) else NO_COEFFICIENTS
+
+
+def _is_undivided(value: Known) -> bool:
+    weight = weight_of(value)
+    return weight.reduction == "mean" and (weight.divisor == 1 or bool(coefficients_of(value)))
 
 
 def of_reduction(keywords: dict[str, Known], default: Weight) -> Weight:

@@ -15,6 +15,7 @@ from gradledger.static.domain.values import (
     NO_PLACES,
     PLAIN,
     Constant,
+    External,
     Flag,
     Gradients,
     Items,
@@ -28,10 +29,12 @@ from gradledger.static.domain.values import (
 )
 from gradledger.static.domain.weights import (
     MEAN,
+    NO_COEFFICIENTS,
     SUM,
-    added,
     multiplied,
     operator_of,
+    sum_of,
+    times,
     weight_of,
 )
 from gradledger.static.ir.effects import Reads
@@ -85,26 +88,24 @@ def combined(machine: Machine, left: Known, right: Known, operator: str, node: a
         return Thing(plain=True, shape=shape) if shape else PLAIN
     if operator == "/" and is_plain(left):
         return PLAIN
-    weight = replace(weight_of(left), divisor=None)
+    weight, coefficients = replace(weight_of(left), divisor=None), NO_COEFFICIENTS
     if operator == "/" and is_plain_number(right):
         spelled = node.right if isinstance(node, ast.BinOp) else getattr(node, "value", None)
         weight = divide(machine, weight_of(left), right, spelled, node)
         if weight_of(left) == SUM and isinstance(node, ast.BinOp):
             weight = MEAN if _counts_the_batch(machine, node.right) else weight
     elif operator == "*":
-        if is_plain_number(right):
+        if is_plain_number(right) or _may_be_a_number(right, beside=left):
             weight = multiplied(weight_of(left), right, machine.at(node))
-        elif is_plain_number(left):
+            coefficients = times(left, getattr(node, "right", None))
+        elif is_plain_number(left) or _may_be_a_number(left, beside=right):
             weight = multiplied(weight_of(right), left, machine.at(node))
+            coefficients = times(right, getattr(node, "left", None))
     elif operator == "+":
-        if is_plain(left):
-            weight = weight_of(right)
-        elif is_plain(right):
-            weight = weight_of(left)
-        else:
-            weight = added(weight_of(left), weight_of(right))
+        weight, coefficients = sum_of(left, right)
     made = computed(machine, left, right)
-    return replace(made, weight=weight, among=are_among(left, right))
+    among = are_among(left, right)
+    return replace(made, weight=weight, coefficients=coefficients, among=among)
 
 
 def _counts_the_batch(machine: Machine, node: ast.expr) -> bool:
@@ -253,6 +254,14 @@ def is_plain_number(value: Known) -> bool:
     if isinstance(value, Thing):
         return value.plain or not value.reach
     return is_plain(value)
+
+
+def _may_be_a_number(value: Known, *, beside: Known) -> bool:
+    """`(1 - self.ratio) * loss`: computed of what is not known, and multiplied with a mean."""
+    if isinstance(value, Thing) and (value.sure or value.weight.reduction is not None):
+        return False
+    mean = isinstance(beside, Thing) and beside.sure and weight_of(beside) == MEAN
+    return mean and isinstance(value, Thing | External)
 
 
 def _is_option(key: str) -> bool:

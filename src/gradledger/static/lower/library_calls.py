@@ -20,7 +20,7 @@ from gradledger.static.domain.values import (
     Scaler,
     Thing,
 )
-from gradledger.static.domain.weights import MEAN, of_reduction
+from gradledger.static.domain.weights import MEAN, coefficients_of, of_reduction, sum_of, weight_of
 from gradledger.static.ir.effects import Reads
 from gradledger.static.ir.keys import NO_KEYS, within
 from gradledger.static.lower import loader_sizes
@@ -161,6 +161,8 @@ def _computed_outside(
             dotted = "torch.nn.Module"  # augmentations, activations, or nobody knows what
         return Thing(built=dotted, weight=of_reduction(arguments.named, weight))
     made = computed(machine, *arguments.values(), sure=torch or dotted == "builtins.sum")
+    if dotted == "builtins.sum" and isinstance(first := arguments.get(0, ""), Items):
+        return _sum(made, first.values)
     if name in ("mean",) and torch:
         return replace(made, weight=MEAN, among=are_among(*arguments.values()))
     if torch and made.plain:
@@ -169,6 +171,15 @@ def _computed_outside(
         # LARC(optimizer): if this turns out to step and to clear, it does so for that one.
         return Thing(built=dotted, reach=first.keys or NO_KEYS)
     return replace(made, built=dotted) if not made.plain else Thing(built=dotted)
+
+
+def _sum(made: Thing, values: tuple[Known, ...]) -> Thing:
+    """`sum(losses.values())`: the weight of the terms, added one after the other."""
+    total: Known = Thing(plain=True)
+    for value in values:
+        weight, coefficients = sum_of(total, value)
+        total = Thing(weight=weight, coefficients=coefficients)
+    return replace(made, weight=weight_of(total), coefficients=coefficients_of(total))
 
 
 def _rows_of(machine: Machine, dataset: Known | None) -> tuple[int, ...]:
