@@ -22,7 +22,7 @@ from gradledger.static.lower.missing_backward import optimizers_without_backward
 from gradledger.static.lower.root import THE_SCRIPT, Root
 from gradledger.static.lower.root_objects import contents_of, sums_only_shown, untrained_models
 from gradledger.static.lower.roots import Roots
-from gradledger.static.lower.training import goes_round, may_be_torch, training_in
+from gradledger.static.lower.training import fills_in, goes_round, may_be_torch, training_in
 from gradledger.static.project.project import Project
 from gradledger.static.result import Checked, Unknown
 from gradledger.static.solve.solver import Solver
@@ -72,7 +72,7 @@ def check_source(source: Source, project: Project, *, calls: bool = False) -> Ch
     work = _Work(project)
     try:
         following = Following(project, module)
-        if calls and not goes_round(module, following.top):
+        if calls and not (goes_round(module, following.top) or fills_in(module, following.top)):
             return Checked()
         for number, root in enumerate(Roots(following).all()):
             if number == budget.MOST_ROOTS_IN_A_FILE:

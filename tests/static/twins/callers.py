@@ -41,6 +41,41 @@ STEP = """
 """
 
 TWINS = {
+    "an abstract class leaves its hook to a class of another file": """
+        # file: base.py
+        import abc
+        import torch
+
+        class BaseTrainer(abc.ABC):
+            def __init__(self, model, loader):
+                self.model, self.loader = model, loader
+                self.optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+            @abc.abstractmethod
+            def compute_loss(self, batch):
+                ...
+
+            def before_step(self):
+                pass
+
+            def train(self):
+                for batch in self.loader:
+                    self.before_step()
+                    self.compute_loss(batch).backward()
+                    self.optimizer.step()  # GL101
+
+        # file: classification.py
+        from torch.nn import functional as F
+        from base import BaseTrainer
+
+        class ClassificationTrainer(BaseTrainer):
+            def before_step(self):  # right only
+                self.optimizer.zero_grad()  # right only
+
+            def compute_loss(self, batch):
+                x, y = batch
+                return F.cross_entropy(self.model(x), y)
+        """,
     "a file forgets to clear, and says nothing of torch": """
         # file: helpers.py
         import torch

@@ -5,6 +5,32 @@ from __future__ import annotations
 from tests.static.twins.blamed_in_public_code import TWO_NETS
 
 TWINS = {
+    "an abstract class leaves its hook to a class of the same file": """
+        class Base:
+            def __init__(self, net):
+                self.net = net
+                self.optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+            def compute_loss(self, batch):
+                raise NotImplementedError
+
+            def before_step(self):
+                pass
+
+            def train(self):
+                for batch in loader:
+                    self.before_step()
+                    self.compute_loss(batch).backward()
+                    self.optimizer.step()  # GL101
+
+        class Trainer(Base):
+            def before_step(self):  # right only
+                self.optimizer.zero_grad()  # right only
+
+            def compute_loss(self, batch):
+                x, y = batch
+                return criterion(self.net(x), y)
+        """,
     "an imported object deposits and steps": """
         from timm.utils import NativeScaler
 

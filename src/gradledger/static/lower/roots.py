@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradledger.ledger.values import replace
 from gradledger.static.domain.values import ClassDef, FunctionDef, Thing
 from gradledger.static.ir.program import NOTHING
+from gradledger.static.lower.abstract_classes import leaves_open
 from gradledger.static.lower.attributes import lineage
 from gradledger.static.lower.call_graph import called_in, keeps_cycle, may_deposit, spends
 from gradledger.static.lower.lowering import Following
@@ -116,10 +117,12 @@ class Roots:
         """Is it a loop of a base class, which calls what this class trains by instead?"""
         if method.cls is None or method.cls.node is cls.node:
             return False
+        above = method.module.methods(method.cls.node)
         return any(
             f"self.{own.name}(" in text
             for own in self._module.methods(cls.node).values()
-            if self._module.says(DOES, own) and id(own) not in self._following.done
+            if leaves_open(above.get(own.name))
+            or (self._module.says(DOES, own) and id(own) not in self._following.done)
         )
 
     def _may_train(self, method: FunctionDef, cls: ClassDef) -> bool:

@@ -6,11 +6,12 @@ from collections.abc import Collection, Iterator
 from functools import partial
 
 from gradledger.static.domain.values import ClassDef
+from gradledger.static.lower.attributes import lineage
 from gradledger.static.lower.call_graph import called_in, classes_made, makes_deposits, spends
-from gradledger.static.project.module import Module
+from gradledger.static.project.module import Function, Module
 from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern, says
-from gradledger.static.source.vocabulary import BACKWARDS, STEPS
+from gradledger.static.source.vocabulary import BACKWARDS, DOES, STEPS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,6 +76,27 @@ def goes_round(module: Module, machine: Machine) -> bool:
         for loop in loops
         for function in called_in(machine, module, [loop], classes)
     )
+
+
+def fills_in(module: Module, machine: Machine) -> bool:
+    """Does a class of the file define what a base of another file calls where it trains?"""
+    for statement in module.definitions.values():
+        if isinstance(statement, ast.ClassDef) and statement.bases:
+            own = {s.name for s in statement.body if isinstance(s, Function)}
+            for base in lineage(machine, ClassDef(statement, module)):
+                if base.module is not module and _calls_where_it_trains(base, own):
+                    return True
+    return False
+
+
+def _calls_where_it_trains(base: ClassDef, names: set[str]) -> bool:
+    """Does a method that deposits or spends call one of these on itself?"""
+    for method in base.module.methods(base.node).values():
+        if base.module.says(DOES, method):
+            text = base.module.text(method)
+            if any(f"self.{name}(" in text for name in names):
+                return True
+    return False
 
 
 def training_in(module: Module, trained: Collection[int]) -> tuple[str, ...]:
