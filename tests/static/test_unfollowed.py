@@ -65,6 +65,29 @@ def test_what_is_called_once_is_no_loop_that_trains() -> None:
     assert not check(text.replace("pass", "driver(loss, optimizer)")).unknown
 
 
+TURN = """\
+import torch
+
+class Agent:
+    def learn(self, batch, optim_wrapper):
+        loss = self.policy(batch).pow(2).mean()
+        {call}
+        return loss.item()
+"""
+
+
+@pytest.mark.parametrize("call", ["self.optim.step(loss)", "optim_wrapper.update_params(loss)"])
+def test_an_optimizer_that_gets_the_loss_trains_in_no_loop_as_well(call: str) -> None:
+    (unknown,) = check(TURN.format(call=call)).unknown
+    assert unknown.what == "Agent.learn()"
+    assert unknown.why == f"what `{call[:-6]}()` does with the loss was not found"
+
+
+@pytest.mark.parametrize("call", ["self.optim_scheduler.step(loss)", "self.log.step(loss)"])
+def test_who_only_looks_at_the_loss_trains_nothing(call: str) -> None:
+    assert not check(TURN.format(call=call)).unknown
+
+
 def test_what_is_found_in_the_project_says_itself_what_it_does(tmp_path: Path) -> None:
     (tmp_path / "helper.py").write_text(
         "import torch\ndef show(loss, optimizer):\n    print(loss)\n"

@@ -5,6 +5,36 @@ from __future__ import annotations
 from tests.static.twins.blamed_in_public_code import TWO_NETS
 
 TWINS = {
+    "a closure is a method of the same object": """
+        class Solver:
+            def __init__(self, net, x, u):
+                self.net, self.x, self.u = net, x, u
+                self.optimizer = torch.optim.LBFGS(net.parameters(), max_iter=500)
+
+            def closure(self):
+                self.optimizer.zero_grad()  # right only
+                loss = (self.net(self.x) - self.u).pow(2).mean()
+                loss.backward()
+                return loss
+
+            def train(self):
+                for _ in range(20):
+                    self.optimizer.step(self.closure)  # GL101
+        """,
+    "a term of the loss is kept in a dict of lists": """
+        from collections import defaultdict
+        logs = defaultdict(list)
+        for x, y in loader:
+            out = model(x)
+            fit = criterion(out, y)
+            size = out.pow(2).mean()
+            loss = fit + 0.1 * size
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            logs["size"].append(size.item())  # right only
+            logs["size"].append(size)  # wrong only, GL701
+        """,
     "an abstract class leaves its hook to a class of the same file": """
         class Base:
             def __init__(self, net):

@@ -72,6 +72,8 @@ class Knowledge:
         """By function, the names in it that must be nets."""
         self.generators: dict[int, bool] = {}
         self.backwarded: dict[int, set[str]] = {}
+        self.loss_terms: dict[int, frozenset[str]] = {}
+        """By function, the names of what is added up to the losses that it walks back."""
         self.declared: dict[int, frozenset[str]] = {}
         """By function, the names that it says are global."""
         self.spelled: dict[int, str] = {}

@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 
 _REPLICATES = Pattern("|".join(sorted(REPLICATING)), words=tuple(sorted(REPLICATING)))
 
+CLOSURES = Pattern(
+    r"\.step\(\s*(?:closure\s*=\s*)?(?:self\.)?([A-Za-z_]\w*)\s*\)", words=(".step(",)
+)
+"""What steps are given, to call it themselves: `optimizer.step(self.closure)`."""
+
 SUPER_CALLS = Pattern(r"super\([^)]*\)\.(\w+)\(")
 
 
@@ -173,6 +178,8 @@ def called_by(machine: Machine, function: FunctionDef) -> Iterator[FunctionDef]:
                 yield replace(above, bound=function.bound)
     own = function.bound if isinstance(function.bound, Thing) else None
     cls = function.cls if own is None else own.cls
+    if function.module.says(CLOSURES, function.node):
+        called = (*called, *CLOSURES.findall(function.module.text(function.node)))
     for name in called:
         method = None if cls is None else method_of(machine, cls, name)
         found = method or _called(machine, name, function.module)

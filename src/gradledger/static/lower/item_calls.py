@@ -22,7 +22,7 @@ from gradledger.static.domain.values import (
 from gradledger.static.ir.keys import NO_KEYS, within
 from gradledger.static.lower.arithmetic import computed
 from gradledger.static.lower.expressions import release
-from gradledger.static.lower.names import is_of_this_batch, names_walked_back
+from gradledger.static.lower.names import is_of_this_batch, loss_terms, names_walked_back
 from gradledger.static.lower.output_parts import may_be_a_number
 from gradledger.static.lower.spelling import last_name
 from gradledger.static.lower.unknown_calls import arguments_of
@@ -108,7 +108,7 @@ def _keep_loss_in(machine: Machine, value: Known, node: ast.AST, target: ast.exp
     if not machine.context.loops or not isinstance(value, Thing) or not value.sure or value.plain:
         return NO_PLACES
     name = value.key.rpartition(".")[2].rpartition(":")[2]
-    if name not in names_walked_back(machine) and "loss" not in name.lower():
+    if "loss" not in name.lower() and name not in names_walked_back(machine) | loss_terms(machine):
         return NO_PLACES  # tensors are kept for many reasons; losses for their value alone
     if value.key and any(
         name.startswith(value.key + "[") and is_plain(held)

@@ -14,7 +14,9 @@ from gradledger.static.domain.values import (
     Known,
     Thing,
 )
+from gradledger.static.domain.weights import terms_of
 from gradledger.static.lower.scope_names import load
+from gradledger.static.lower.spelling import last_name
 from gradledger.static.lower.windows_of_one import ONE, as_option
 from gradledger.static.project.module import Import, Module
 from gradledger.static.project.name_uses import backwarded
@@ -235,3 +237,26 @@ def names_walked_back(machine: Machine) -> set[str]:
         text = module.source if scope.node is None else module.text(scope.node)
         known = machine.known.backwarded[key] = backwarded(text)
     return known
+
+
+def loss_terms(machine: Machine) -> frozenset[str]:
+    """Names of the terms of the losses on which this function calls backward."""
+    scope = machine.context.scope
+    tree = scope.module.tree if scope.node is None else scope.node
+    known = machine.known.loss_terms.get(id(tree))
+    if known is None:
+        losses = names_walked_back(machine)
+        known = frozenset(
+            term
+            for node in (ast.walk(tree) if losses else ())
+            if isinstance(node, ast.Assign | ast.AugAssign)
+            and isinstance(node.value, ast.BinOp)
+            and not losses.isdisjoint(map(last_name, _targets(node)))
+            for term in terms_of(node.value)
+        )
+        machine.known.loss_terms[id(tree)] = known
+    return known
+
+
+def _targets(node: ast.Assign | ast.AugAssign) -> list[ast.expr]:
+    return node.targets if isinstance(node, ast.Assign) else [node.target]

@@ -10,7 +10,13 @@ from gradledger.static.domain.values import ClassDef, FunctionDef, Thing
 from gradledger.static.ir.program import NOTHING
 from gradledger.static.lower.abstract_classes import leaves_open
 from gradledger.static.lower.attributes import lineage
-from gradledger.static.lower.call_graph import called_in, keeps_cycle, may_deposit, spends
+from gradledger.static.lower.call_graph import (
+    CLOSURES,
+    called_in,
+    keeps_cycle,
+    may_deposit,
+    spends,
+)
 from gradledger.static.lower.lowering import Following
 from gradledger.static.lower.names import module_scope
 from gradledger.static.lower.root import THE_SCRIPT, Root
@@ -97,7 +103,8 @@ class Roots:
         if not hooks and not any(self._may_train(f, cls) for f in found.values()):
             return
         texts = {name: f.module.text(f.node) for name, f in found.items()}
-        called = Counter(_OWN_CALLS.findall("\n".join(texts.values())))
+        text = "\n".join(texts.values())
+        called = Counter([*_OWN_CALLS.findall(text), *CLOSURES.findall(text)])
         order = sorted(
             (name for name in found if name not in ("__init__", "configure_optimizers")),
             key=called.__getitem__,

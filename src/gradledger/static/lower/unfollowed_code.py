@@ -26,7 +26,8 @@ LOSS = Pattern(r"(?i)(?:^|_)loss(?:es)?(?:_|$)")
 OPTIMIZER = Pattern(r"(?i)optim|^opt$|^opt_|_opt$")
 TRAINS = frozenset(
     {"step", "backward", "train", "train_step", "training_step", "train_batch", "train_on_batch",
-     "optimize", "optimize_step", "optimizer_step", "minimize", "fit", "fit_batch"}
+     "optimize", "optimize_step", "optimizer_step", "minimize", "fit", "fit_batch",
+     "update_params"}
 )  # fmt: skip
 """Methods that train, of whoever is given a loss."""
 LOOKS = Pattern(
@@ -121,14 +122,29 @@ def _is_backward(node: ast.AST) -> bool:
 
 
 def _handing_over(statement: ast.stmt, module: Module, project: Project) -> Iterator[ast.Call]:
-    """The calls in its loops that get the loss, of what may train with it and is not in sight."""
-    for loop in ast.walk(statement):
-        if isinstance(loop, ast.For | ast.While | ast.AsyncFor):
-            for node in ast.walk(loop):
-                if not (isinstance(node, ast.Call) and _may_train(node)):
-                    continue
-                if not _is_known(node.func, statement, module, project):
-                    yield node
+    """The calls that get the loss, of what may train with it and is not in sight.
+
+    In its loops; or anywhere, if it is what is called an optimizer that gets the loss.
+    """
+    in_loops = {
+        node
+        for loop in ast.walk(statement)
+        if isinstance(loop, ast.For | ast.While | ast.AsyncFor)
+        for node in ast.walk(loop)
+    }
+    for node in ast.walk(statement):
+        if not (isinstance(node, ast.Call) and _may_train(node)):
+            continue
+        if not (node in in_loops or _is_an_optimizers(node.func)):
+            continue
+        if not _is_known(node.func, statement, module, project):
+            yield node
+
+
+def _is_an_optimizers(callee: ast.expr) -> bool:
+    """Is it a method of what is called an optimizer, as in `optim_wrapper.update_params(loss)`?"""
+    owner = last_name(callee.value) if isinstance(callee, ast.Attribute) else ""
+    return bool(OPTIMIZER.search(owner)) and not LOOKS.search(owner)
 
 
 def _may_train(call: ast.Call) -> bool:

@@ -11,7 +11,10 @@ _CALLS = (
 _HANDS_OVER = (b"training_step", b"compute_loss")
 _WINDOWS = (b"accumulate_grad_", b"gradient_accumulation")
 """Who leaves the cycle to a framework, and has an eye on its windows, deposits by returning."""
-_HANDS_LOSS = (b"loss, opt", b"loss, self.opt", b"optimizer, loss", b"step(loss", b"batch(loss")
+_HANDS_LOSS = (
+    *(b"loss, opt", b"loss, self.opt", b"optimizer, loss", b"step(loss", b"batch(loss"),
+    b"update_params(",
+)
 """Who leaves it to something else to train with its loss."""
 _FRAMEWORKS = (b"torch", b"lightning", b"accelerate", b"transformers", b"deepspeed", b"fastai")
 

@@ -29,7 +29,7 @@ HANDS_LOSS = Pattern(
     # No number is open: a line of one long word would be read again from each of its letters.
     r"loss\w{0,30}[ \t]?(?:/[ \t]?[\w.]{1,40})?,[ \t]{0,4}(?:self\.)?\w{0,30}opt"
     r"|opt\w{0,30},[ \t]{0,4}(?:self\.)?\w{0,30}loss"
-    r"|\.(?:\w{0,30}step|train\w{0,30}|optimize|minimize|fit_batch)\((?:self\.)?\w{0,30}loss",
+    r"|\.(?:\w{0,30}step|train\w{0,30}|optimize|minimize|fit_batch|update_params)\((?:self\.)?\w{0,30}loss",
     words=("loss",),
 )
 """Words of code that leaves it to something else to train with its loss: `scaler(loss, opt)`."""
