@@ -223,12 +223,12 @@ def _check_turns(functions: list[Root], work: _Work) -> Iterator[Finding]:
     """What functions do if somebody out of sight calls them again and again."""
     if not functions:
         return
-    from gradledger.static.lower.implicit_loops import deposited_once, mixes, taken_again
+    from gradledger.static.lower.implicit_loops import deposited_once, taken_again
 
     for root in taken_again(functions):
         assert isinstance(root.program, Loop)
         bound, _ = _bind(root, work.solver)
-        findings = _judge(root, bound, work)[0] if bound and mixes(bound.program) else ()
+        findings = _judge(root, bound, work)[0] if bound else ()
         if findings:
             from gradledger.static.certainty.findings import in_turns
 

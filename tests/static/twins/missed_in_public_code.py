@@ -5,6 +5,59 @@ from __future__ import annotations
 from tests.static.twins.blamed_in_public_code import TWO_NETS
 
 TWINS = {
+    "a turn of an agent clears for one of its optimizers alone": """
+        class Agent:
+            def __init__(self, actor, critic):
+                self.actor, self.critic = actor, critic
+                self.pi = torch.optim.Adam(self.actor.parameters())
+                self.q = torch.optim.Adam(self.critic.parameters())
+
+            def update(self, s, a, target):
+                loss = F.mse_loss(self.critic(s, a), target)
+                self.q.zero_grad()
+                loss.backward()
+                self.q.step()
+                self.critic.requires_grad_(False)
+                loss = -self.critic(s, self.actor(s)).mean()
+                self.pi.zero_grad()  # right only
+                loss.backward()
+                self.pi.step()  # GL101
+                self.critic.requires_grad_(True)
+        """,
+    "a turn of an agent clears between its backward and its step": """
+        class Agent:
+            def __init__(self, actor, critic):
+                self.actor, self.critic = actor, critic
+                self.pi = torch.optim.Adam(self.actor.parameters())
+                self.q = torch.optim.Adam(self.critic.parameters())
+
+            def update(self, s, a, target):
+                loss = F.mse_loss(self.critic(s, a), target)
+                self.q.zero_grad()  # right only
+                loss.backward()
+                self.q.zero_grad()  # wrong only, GL201
+                self.q.step()
+        """,
+    "the second turn of an agent clears between its backward and its step": """
+        class Agent:
+            def __init__(self, actor, critic):
+                self.actor, self.critic = actor, critic
+                self.pi = torch.optim.Adam(self.actor.parameters())
+                self.q = torch.optim.Adam(self.critic.parameters())
+
+            def update(self, s, a, target):
+                loss = F.mse_loss(self.critic(s, a), target)
+                self.q.zero_grad()
+                loss.backward()
+                self.q.step()
+                self.critic.requires_grad_(False)
+                loss = -self.critic(s, self.actor(s)).mean()
+                self.pi.zero_grad()  # right only
+                loss.backward()
+                self.pi.zero_grad()  # wrong only, GL201
+                self.pi.step()
+                self.critic.requires_grad_(True)
+        """,
     "a closure is a method of the same object": """
         class Solver:
             def __init__(self, net, x, u):

@@ -45,6 +45,7 @@ CONDITIONS: dict[str, Conditions] = {
         certain_anyway=is_cleared_sometimes,
         grounds=surely_spent_before,
         of_one_optimizer=True,
+        in_turns=True,
     ),
     "GL102": Conditions(on_earlier_steps),
     "GL201": Conditions(grounds=surely_dropped, of_missing_steps=True),

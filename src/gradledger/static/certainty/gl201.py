@@ -40,6 +40,8 @@ def surely_dropped(finding: Finding, sight: Sight) -> bool:
         return sight.tells_apart(finding.cells) and not _somebody_else_steps(sight, around)
     if sight.nobody_steps:
         return all(isinstance(a, Loop) for a in around) and not _may_be_used(sight)
+    if any(clear == finding.at for clear, _ in sight.cleared_before_step):
+        return True
     if not sight.tells_apart(finding.cells) or _somebody_else_steps(sight, around):
         return False
     if any(_comes_between(finding.at, loop) for loop in around):

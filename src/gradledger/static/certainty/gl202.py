@@ -13,6 +13,8 @@ from gradledger.static.project.module import Module
 
 def surely_empty(finding: Finding, sight: Sight) -> bool | None:
     """Is it in a loop that has a backward? Else, somebody else may well fill the gradients."""
+    if any(step == finding.at for _, step in sight.cleared_before_step):
+        return True
     if sight.without_backward:
         return True if _is_forgotten(finding.at, sight) else None
     if not sight.sees_all:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
-from gradledger.ledger.events import Backward, CellNames, Event, Own, Step
+from gradledger.ledger.events import (
+    NO_CELLS,
+    Backward,
+    CellNames,
+    Clear,
+    Edit,
+    Event,
+    Own,
+    Read,
+    Step,
+)
 from gradledger.ledger.places import Place
 from gradledger.static.ir.blocks import events_in, holds
 from gradledger.static.ir.effects import HandsOver, Spends
@@ -71,6 +81,23 @@ class Sight:
     def without_backward(self) -> Keys:
         """Optimizers of nets that nobody in sight ever walks back from."""
         return optimizers_without_backward(self.root)
+
+    @cached_property
+    def cleared_before_step(self) -> list[tuple[Place, Place]]:
+        """Clears and steps in `loss.backward(); optimizer.zero_grad(); optimizer.step()`.
+
+        With nothing in between. Whatever else there is, that step finds no gradient.
+        """
+        found = []
+        for run in straight_runs(self.program):
+            acts = [e for e in run if isinstance(e, Backward | Clear | Step | Read | Edit)]
+            for before, clear, step in zip(acts, acts[1:], acts[2:], strict=False):
+                if isinstance(clear, Clear) and isinstance(step, Step):
+                    owned = self.owned.get(step.optimizer, NO_CELLS)
+                    filled = isinstance(before, Backward) and not owned.isdisjoint(before.cells)
+                    if filled and owned <= clear.cells:
+                        found.append((clear.at, step.at))
+        return found
 
     def tells_apart(self, cells: CellNames) -> bool:
         """Is there no doubt which backwards reach these cells, and which steps spend them?

@@ -2,8 +2,9 @@
 
 `agent.update()` deposits and steps once, in no loop of its own: whoever calls it, calls it again.
 What the next call finds is seen by going round it, and round all turns of a class in any order.
-What a caller does in between nobody knows, so nothing else is judged by that than what is computed
-for nothing: to use it, a caller would have to step on it himself.
+What a caller does in between nobody knows, so little is judged by that. What is computed for
+nothing: to use it, a caller would have to step on it himself. And what one optimizer spends again
+where another one is cleared: who clears the one himself, means to clear the other.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import reduce
 
-from gradledger.ledger.events import Backward, Own
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.static.ir.blocks import conditions_in, events_in, sequence
@@ -36,16 +36,6 @@ def taken_again(roots: Iterable[Root]) -> Iterator[Root]:
         for root in (*(_again([turn]) for turn in turns), *together):
             if _may_mix(root):
                 yield root
-
-
-def mixes(program: Program) -> bool:
-    """Does a backward in it reach what different optimizers hold?"""
-    owned = [event.cells for event in events_in(program) if isinstance(event, Own)]
-    return any(
-        sum(not event.cells.isdisjoint(cells) for cells in owned) > 1
-        for event in events_in(program)
-        if isinstance(event, Backward)
-    )
 
 
 def deposited_once(program: Program) -> Iterator[Place]:
