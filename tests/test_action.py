@@ -34,6 +34,38 @@ def test_the_check_annotates_summarizes_and_writes_sarif(
     assert ("GL101" in Path(named).read_text()) == found
 
 
+def test_a_file_that_is_no_python_is_annotated_and_the_others_are_uploaded(tmp_path: Path) -> None:
+    (tmp_path / "good.py").write_text(WRONG)
+    (tmp_path / "bad.py").write_text("def (:\n")
+    done = _check(tmp_path, {"FAIL_ON": "never", "PATHS": "good.py bad.py", "ARGS": ""})
+    assert done.returncode == 2
+    assert "::error file=good.py,line=8,title=GL101" in done.stdout
+    assert done.stderr.count("bad.py:1: not checked") == 1
+    assert "GL101" in (tmp_path / "summary.md").read_text()
+    assert "GL101" in (tmp_path / "bin" / "gradledger.sarif").read_text()
+    assert "sarif-file=" in (tmp_path / "output").read_text()
+
+
+def test_where_nothing_can_be_checked_nothing_is_uploaded(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "gradledger.sarif").write_text("of an earlier step")
+    inputs = {"FAIL_ON": "warning", "PATHS": ".", "ARGS": "--nonsense"}
+    done = _check(tmp_path, inputs)
+    assert done.returncode == 2
+    assert done.stderr.count("--nonsense") == 1, "it is said once"
+    assert not (tmp_path / "output").exists()
+    upload = next(step for step in ACTION["runs"]["steps"] if "upload-sarif" in str(step))
+    assert "steps.check.outputs.sarif-file != ''" in upload["if"]
+
+
+def test_inputs_are_words_and_no_commands(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(RIGHT)
+    evil = "train.py; touch $(echo evil) `touch evil` $HOME * && touch evil"
+    _check(tmp_path, {"FAIL_ON": "warning; touch evil", "PATHS": evil, "ARGS": "$(touch evil)"})
+    assert not (tmp_path / "evil").exists()
+    assert "${{" not in str([step.get("run") for step in ACTION["runs"]["steps"]])
+
+
 def test_every_input_is_used_and_every_step_has_a_shell() -> None:
     steps = ACTION["runs"]["steps"]
     used = str(steps)
@@ -45,7 +77,7 @@ def test_every_input_is_used_and_every_step_has_a_shell() -> None:
 def _check(folder: Path, inputs: dict[str, str]) -> subprocess.CompletedProcess[str]:
     (step,) = (step for step in ACTION["runs"]["steps"] if step.get("id") == "check")
     commands = folder / "bin"
-    commands.mkdir()
+    commands.mkdir(exist_ok=True)
     command = commands / "gradledger"
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gradledger "$@"\n')
     command.chmod(0o755)

@@ -109,6 +109,7 @@ def test_the_help_alone_is_enough_to_use_it(capsys: pytest.CaptureFixture[str]) 
         (["--output", ".", "script.py"], "is a folder. Name a file in it"),
         (["--record", "nowhere/run", "script.py"], "--record: there is no folder "),
         (["--output", "/proc/verdict", "script.py"], "can't be written"),
+        (["--log", "mlflow", "--log", "tensorboard", "script.py"], "--log takes one tracker, got "),
         (["nowhere.py"], "nowhere.py does not exist. It was looked for in "),
         (["scrpt.py"], "scrpt.py does not exist. Did you mean `gradledger run script.py`?"),
         (["--fromat", "json", "script.py"], "Did you mean --format?"),
@@ -124,6 +125,8 @@ def test_the_help_alone_is_enough_to_use_it(capsys: pytest.CaptureFixture[str]) 
         ),
         (["plain.ipynb"], "plain.ipynb isn't a notebook: line 1 isn't JSON, Expecting value."),
         (["bytes.ipynb"], "bytes.ipynb isn't a notebook: it isn't JSON."),
+        (["cells.ipynb"], "cells.ipynb can't be run: its cells are no JSON objects."),
+        (["bare.ipynb"], "bare.ipynb can't be run: it doesn't say which nbformat it is of."),
         (["r.ipynb"], "r.ipynb is a notebook for R, and gradledger audits Python."),
         (["src"], "Name a script in it, as in `gradledger run src/train.py`."),
         (["bare"], "bare is a folder without a __main__.py. Name a script, as in `gradledger run "),
@@ -146,7 +149,11 @@ def test_what_can_not_be_started_gets_one_line(
     (folder / "old.ipynb").write_text('{"worksheets": []}')
     (folder / "plain.ipynb").write_text("import torch")
     (folder / "bytes.ipynb").write_bytes(b'{"\xff": 1}')
-    (folder / "r.ipynb").write_text('{"cells": [], "metadata": {"kernelspec": {"language": "R"}}}')
+    (folder / "cells.ipynb").write_text('{"cells": [1], "nbformat": 4}')
+    (folder / "bare.ipynb").write_text('{"cells": [{"cell_type": "code", "source": "1"}]}')
+    (folder / "r.ipynb").write_text(
+        '{"cells": [], "nbformat": 4, "metadata": {"kernelspec": {"language": "R"}}}'
+    )
     (folder / "src").mkdir()
     (folder / "bare").mkdir()
     for name in ("model.py", "train.py"):

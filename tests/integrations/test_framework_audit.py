@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module, invalidate_caches
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -123,6 +125,42 @@ def test_a_framework_that_is_missing_or_too_old_is_named_with_what_to_install() 
     )
 
 
+def test_a_framework_is_asked_for_its_version_before_it_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "oldfashioned").mkdir()
+    (tmp_path / "oldfashioned" / "__init__.py").write_text("from collections import Mapping\n")
+    with pytest.raises(MissingFrameworkError) as broken:
+        required("oldfashioned", least=(2,), what="this", install="oldfashioned")
+    assert str(broken.value).startswith("oldfashioned can't be imported here: cannot import name")
+    about = tmp_path / "oldfashioned-1.9.5.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Name: oldfashioned\nVersion: 1.9.5\n")
+    invalidate_caches()
+    with pytest.raises(MissingFrameworkError, match=r"needs oldfashioned 2 or newer, and 1\.9\.5"):
+        required("oldfashioned.new", least=(2,), what="this", install="oldfashioned")
+
+
+@pytest.mark.parametrize(
+    ("adapter", "module", "said"),
+    [
+        ("accelerate", "accelerate", "ledger(accelerator) needs accelerate 0.26 or newer"),
+        ("ignite", "ignite.engine", "ledger(trainer) needs pytorch-ignite 0.4.7 or newer"),
+    ],
+)
+def test_an_object_of_an_old_framework_is_refused_in_one_sentence(
+    adapter: str, module: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = SimpleNamespace(Accelerator=int, Engine=int, Events=None)
+    monkeypatch.setitem(sys.modules, module, old)
+    monkeypatch.setattr("importlib.metadata.version", lambda package: "0.3.1")
+    with pytest.raises(MissingFrameworkError) as refused:
+        import_module(f"gradledger.integrations.{adapter}").ledger(1)
+    package = said.split()[2]
+    assert str(refused.value) == f"{said}, and 0.3.1 is installed: pip install -U {package}"
+
+
 @pytest.mark.parametrize(
     ("adapter", "wants"),
     [
@@ -134,8 +172,6 @@ def test_a_framework_that_is_missing_or_too_old_is_named_with_what_to_install() 
 def test_what_is_no_object_of_the_framework_is_refused_in_one_sentence(
     adapter: str, wants: str
 ) -> None:
-    from importlib import import_module
-
     ledger = import_module(f"gradledger.integrations.{adapter}").ledger
     with pytest.raises(OptionError) as refused:
         ledger(1)

@@ -137,7 +137,7 @@ async def _in_time(story: Coroutine[Any, Any, None]) -> None:
 
 def applied(text: str, edits: Sequence[Any]) -> str:
     """The text after edits that end at line ends or stand in ASCII lines."""
-    lines = re.findall(r"[^\n]*\n|[^\n]+", text)
+    lines = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", text)
     for edit in sorted(edits, key=lambda edit: edit.range.start.line, reverse=True):
         start, end = edit.range.start, edit.range.end
         new = edit.new_text if isinstance(edit, types.TextEdit) else edit.snippet.value

@@ -92,19 +92,24 @@ def test_several_keystrokes_are_one_check() -> None:
     assert checked == ["a"]
 
 
-def test_without_pygls_there_is_the_line_to_type(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("there", "said"),
+    [
+        ("None", "gradledger server needs pygls, which is not installed here"),
+        ("object()", "gradledger server needs pygls 2 or newer, and an older one is installed"),
+    ],
+    ids=["missing", "old"],
+)
+def test_without_the_pygls_it_needs_there_is_the_line_to_type(there: str, said: str) -> None:
     program = (
-        "import sys; sys.modules['pygls'] = None\n"
+        f"import sys; sys.modules['pygls'] = {there}\n"
         "from gradledger.cli import main; sys.exit(main(['server']))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert done.stderr == (
-        "gradledger: gradledger server needs pygls, which is not installed here: "
-        "pip install 'gradledger[lsp]'\n"
-    )
+    assert done.stderr == f"gradledger: {said}: pip install 'gradledger[lsp]'\n"
 
 
 def test_the_server_loads_no_torch() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import quote
 
 from lsprotocol import types
 
@@ -78,6 +79,27 @@ def test_what_another_open_file_says_counts_before_it_is_saved(tmp_path: Path) -
             )
             it.type(caller, CALLER + "\n")
             await it.until(lambda: it.codes(helper) == [("GL101", 7)])  # as on disk
+
+    talk(story())
+
+
+def test_a_file_is_called_what_the_editor_calls_it(tmp_path: Path) -> None:
+    folder = tmp_path / "lr=0.1, größe@🔥"
+    folder.mkdir()
+    (folder / "pyproject.toml").write_text("")
+    (folder / "helper.py").write_text(HELPER)
+    # Of the letters that Python escapes in an address, Neovim leaves some as they are.
+    helper = "file://" + quote(f"{folder}/helper.py", safe="/-._~!$&'()*+,;=:@")
+    assert helper != (folder / "helper.py").as_uri()
+
+    async def story() -> None:
+        async with editor(tmp_path) as it:
+            await it.open(helper, HELPER)
+            it.type(await it.open(folder / "main.py", CALLER), CALLER + "\n")
+            await it.until(lambda: it.codes(helper) == [("GL101", 7)])
+            assert "GL101" in await it.hover(helper, 7)
+            told = {uri for uri in it.client.diagnostics if it.codes(uri)}
+            assert told == {helper}
 
     talk(story())
 

@@ -155,7 +155,11 @@ def test_a_file_that_is_not_open_can_be_checked_too(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize(
     "end",
-    [pytest.param("\r\n", id="crlf"), pytest.param("\n", id="lf", marks=pytest.mark.slow)],
+    [
+        pytest.param("\r\n", id="crlf"),
+        pytest.param("\n", id="lf", marks=pytest.mark.slow),
+        pytest.param("\r", id="cr", marks=pytest.mark.slow),
+    ],
 )
 def test_lines_and_letters_are_counted_as_the_editor_counts_them(
     tmp_path: Path, end: str, like: str, encoding: str

@@ -84,6 +84,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--log",
         metavar="TRACKER",
+        action="append",
+        default=[],
         choices=TRACKERS,
         help="send norms, windows, skips and findings to wandb, mlflow, trackio or tensorboard",
     )
@@ -148,12 +150,14 @@ def run(args: argparse.Namespace) -> Callable[[], int]:
     return start
 
 
-def _sink(name: str | None) -> Sink | None:
-    if name is None:
+def _sink(names: list[str]) -> Sink | None:
+    if not names:
         return None
+    if len(names) > 1:
+        raise OptionError(f"--log takes one tracker, got {' and '.join(names)}.")
     from gradledger.integrations.trackers import tracker
 
-    return tracker(name)
+    return tracker(names[0])
 
 
 def _named(rest: list[str]) -> tuple[list[str], bool]:

@@ -22,11 +22,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serves until the editor leaves."""
-    try:
-        import pygls  # noqa: F401 - so that what is missing is not taken for a bug of ours
+    try:  # so that what is missing is not taken for a bug of ours
+        import pygls
     except ImportError:
         raise MissingExtraError(
             f"gradledger server needs pygls, which is not installed here: {INSTALL}", name="pygls"
+        ) from None
+    try:
+        import pygls.lsp.server  # noqa: F401 - new in pygls 2
+    except ImportError:
+        raise MissingExtraError(
+            f"gradledger server needs pygls 2 or newer, and an older one is installed: {INSTALL}",
+            name="pygls",
         ) from None
     from gradledger.server.serve import serve
 

@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 from gradledger.errors import OptionError
-from gradledger.integrations.framework_audit import OnFinding
+from gradledger.integrations.framework_audit import OnFinding, new_enough
 from gradledger.integrations.loop_audit import LoopAudit
 
 __all__ = ["ledger"]
@@ -33,6 +33,7 @@ def ledger(
             f"ledger() wants an accelerate.Accelerator, got {type(accelerator).__name__}: "
             "ledger(accelerator)"
         )
+    new_enough("accelerate", least=(0, 26), what="ledger(accelerator)")
     made = LoopAudit(on_finding=on_finding, report=report, sample=sample)
     steps = 0
 

@@ -199,25 +199,38 @@ def _speaks() -> bool:
 def required(package: str, *, least: tuple[int, ...], what: str, install: str) -> Any:
     """The framework, imported; or one sentence on what to install."""
     from importlib import import_module
-    from importlib.metadata import PackageNotFoundError, version
 
+    # First: what an adapter imports of a new one may not be in an old one.
+    new_enough(install, least=least, what=what)
     try:
-        found = import_module(package)
-    except ModuleNotFoundError:
+        return import_module(package)
+    except ModuleNotFoundError as error:
+        if not f"{package}.".startswith(f"{error.name}."):
+            raise _broken(package, error) from error
         raise MissingFrameworkError(
             f"{what} needs {install}, which is not installed here: pip install {install}",
             name=package,
         ) from None
-    wanted = ".".join(map(str, least))
+    except ImportError as error:
+        raise _broken(package, error) from error
+
+
+def new_enough(install: str, *, least: tuple[int, ...], what: str) -> None:
+    """Raises MissingFrameworkError where an older version of this package is installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
     with suppress(PackageNotFoundError):
         there = version(install)
         if _numbers(there) < least:
             raise MissingFrameworkError(
-                f"{what} needs {install} {wanted} or newer, and {there} is installed: "
-                f"pip install -U {install}",
-                name=package,
+                f"{what} needs {install} {'.'.join(map(str, least))} or newer, and {there} is "
+                f"installed: pip install -U {install}",
+                name=install,
             )
-    return found
+
+
+def _broken(package: str, error: ImportError) -> MissingFrameworkError:
+    return MissingFrameworkError(f"{package} can't be imported here: {error}", name=package)
 
 
 def _numbers(version: str) -> tuple[int, ...]:

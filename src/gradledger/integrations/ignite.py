@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 from gradledger.errors import OptionError
-from gradledger.integrations.framework_audit import FrameworkAudit, OnFinding
+from gradledger.integrations.framework_audit import FrameworkAudit, OnFinding, new_enough
 
 __all__ = ["ledger"]
 
@@ -32,6 +32,7 @@ def ledger(
         raise OptionError(
             f"ledger() wants an ignite Engine, got {type(trainer).__name__}: ledger(trainer)"
         )
+    new_enough("pytorch-ignite", least=(0, 4, 7), what="ledger(trainer)")
     events: Any = sys.modules["ignite.engine"].Events
     made = FrameworkAudit(on_finding=on_finding, report=report, sample=sample)
 

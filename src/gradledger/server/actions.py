@@ -9,6 +9,7 @@ from lsprotocol import types
 from pygls.workspace import PositionCodec
 
 from gradledger.ledger.findings import Finding
+from gradledger.report.sources import LINE_BREAK
 from gradledger.rules import find
 from gradledger.server.checking import Report
 from gradledger.server.diagnostics import Shown
@@ -92,7 +93,7 @@ class Actions:
         return None if text is None or made is None else self._edit(made, text)
 
     def _edit(self, made: Insertion, text: str) -> Edit:
-        row = text.split("\n")[made.line - 1]
+        row = LINE_BREAK.split(text)[made.line - 1]
         column = self._codec.client_num_units(row[: made.column])
         at = types.Position(made.line - 1, column)
         if not (made.asks and self._snippets):

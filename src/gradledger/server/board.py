@@ -5,6 +5,7 @@ A check of one file may find a fault in another that it imports, and two files t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import chain
 
 from lsprotocol import types
@@ -19,7 +20,9 @@ Diagnostics = list[types.Diagnostic]
 class Board:
     """The last report of each document."""
 
-    def __init__(self) -> None:
+    def __init__(self, spelled: Callable[[str], str] = str) -> None:
+        self._spelled = spelled
+        """An address as the client writes it: one file may have several."""
         self.reports: dict[str, Report] = {}
         self._shown: dict[str, tuple[Shown, ...]] = {}
         self._published: dict[str, Diagnostics] = {}
@@ -39,7 +42,7 @@ class Board:
         return [
             one
             for one in chain.from_iterable(self._shown.values())
-            if one.uri == uri and _touches(one.diagnostic.range, place)
+            if self._spelled(one.uri) == uri and _touches(one.diagnostic.range, place)
         ]
 
     def news(self, *always: str) -> dict[str, Diagnostics]:
@@ -47,11 +50,11 @@ class Board:
         now: dict[str, Diagnostics] = {uri: [] for uri in (*always, *self._published)}
         seen: set[tuple[str, object, int, int]] = set()
         for one in chain.from_iterable(self._shown.values()):
-            start = one.diagnostic.range.start
-            key = one.uri, one.diagnostic.code, start.line, start.character
+            start, uri = one.diagnostic.range.start, self._spelled(one.uri)
+            key = uri, one.diagnostic.code, start.line, start.character
             if key not in seen:
                 seen.add(key)
-                now.setdefault(one.uri, []).append(one.diagnostic)
+                now.setdefault(uri, []).append(one.diagnostic)
         before, self._published = self._published, {u: found for u, found in now.items() if found}
         return {u: found for u, found in now.items() if u in always or before.get(u, []) != found}
 

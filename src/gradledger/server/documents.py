@@ -31,6 +31,7 @@ def path_of(uri: str) -> str:
 
 def bytes_of(text: str) -> bytes:
     """The text as its file would hold it: in the encoding that it declares, else in UTF-8."""
+    text = text.removeprefix("\ufeff")  # which some editors show, and no file has twice
     plain = text.encode("utf-8", "replace")
     try:
         return encoded(text, like=plain)

@@ -36,7 +36,7 @@ class LedgerServer(LanguageServer):
         python = types.NotebookDocumentFilterWithCells([types.NotebookCellLanguage("python")])
         sync = types.NotebookDocumentSyncOptions([python], save=True)
         super().__init__(name, version, notebook_document_sync=sync)
-        self.board = Board()
+        self.board = Board(self._spelled)
         self.notebooks = Notebooks()
         self.pacing = Pacing(self.refresh)
         self._thread = _checking_thread()
@@ -110,6 +110,11 @@ class LedgerServer(LanguageServer):
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Does it beside the answers to the client, one thing at a time."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    def _spelled(self, uri: str) -> str:
+        """As the client writes it, if it has that file open: clients escape different letters."""
+        text = self.workspace.text_documents.get(unquote(uri))
+        return uri if text is None else text.uri
 
     async def _checked(self, uri: str) -> Report | None:
         """A new report, on the board; None where the text is broken, or has changed meanwhile."""

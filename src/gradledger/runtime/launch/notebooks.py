@@ -54,11 +54,23 @@ def _loaded(path: str) -> dict[str, Any]:
         ) from None
     except (UnicodeDecodeError, RecursionError):
         raise TargetError(f"{path} isn't a notebook: it isn't JSON.") from None
-    if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
-        old = isinstance(notebook, dict) and "worksheets" in notebook
-        said = "it is of nbformat 3: open and save it in Jupyter" if old else "it has no cells"
+    if said := _unfit(notebook):
         raise TargetError(f"{path} can't be run: {said}.")
-    return notebook
+    return dict(notebook)
+
+
+def _unfit(notebook: object) -> str:
+    """Why this JSON is no notebook whose cells can be run; empty if it is one."""
+    if isinstance(notebook, dict) and "worksheets" in notebook:
+        return "it is of nbformat 3: open and save it in Jupyter"
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    if not isinstance(cells, list) or not isinstance(notebook, dict):
+        return "it has no cells"
+    if not all(isinstance(cell, dict) for cell in cells):
+        return "its cells are no JSON objects"
+    if not isinstance(notebook.get("nbformat"), int):
+        return "it doesn't say which nbformat it is of"
+    return ""
 
 
 def _language(notebook: dict[str, Any], path: str) -> str:
@@ -78,7 +90,8 @@ def execute(path: str) -> None:
     try:
         notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     except Exception as error:
-        print(f"gradledger: {path} isn't a valid notebook: {error}", file=sys.stderr)
+        why = str(error).partition("\n")[0]
+        print(f"gradledger: {path} isn't a valid notebook: {why}", file=sys.stderr)
         sys.exit(1)
     client = _client(notebook)
     try:
