@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -53,3 +54,4 @@ def test_the_versions_of_trackers_are_those_that_are_tested() -> None:
     assert pinned["wandb"] in PAGE.partition("| W&B |")[2].splitlines()[0]
     assert pinned["mlflow-skinny"] in PAGE.partition("| MLflow |")[2].splitlines()[0]
     assert pinned["trackio"] in PAGE.partition("| Trackio |")[2].splitlines()[0]
+    assert version("tensorboard") in PAGE.partition("| TensorBoard |")[2].splitlines()[0]

@@ -46,11 +46,16 @@ def written(path: Path, *cells: str) -> Path:
 
 def run(*cells: str) -> list[NotebookNode]:
     """The code cells, run in a kernel; those that fail do not stop it."""
+    return [cell for cell in executed(*cells).cells if cell.cell_type == "code"]
+
+
+def executed(*cells: str) -> NotebookNode:
+    """The notebook, with what stands under its cells."""
     made = notebook(*cells)
     NotebookClient(
         made, timeout=300, allow_errors=True, extra_arguments=["--log-level=ERROR"]
     ).execute()
-    return [cell for cell in made.cells if cell.cell_type == "code"]
+    return made
 
 
 def shown(cell: NotebookNode, kind: str = "text/plain") -> str:

@@ -123,6 +123,14 @@ def test_an_error_of_the_cell_is_shown_once_and_fails_it(shell: Shell) -> None:
     assert "GL" not in shell.text, "a cell that dies leaves no window over"
 
 
+def test_a_cell_that_is_no_python_is_shown_without_frames(shell: Shell) -> None:
+    done = shell("%%gradledger\nloss = (\n")
+    assert not done.success
+    assert re.search(r"Cell In\[3\], line 2\n +loss = \(\n +\^\nSyntaxError: ", shell.error)
+    assert "gradledger/" not in shell.error
+    assert "run_cell_magic" not in shell.error
+
+
 @pytest.mark.parametrize(
     ("cell", "said"),
     [

@@ -7,10 +7,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import nbformat
 import pytest
 from playwright.sync_api import Browser, expect
 
 from gradledger.cli.server import INSTALL
+from tests.integrations.cells import MAKE, executed
+from tests.integrations.cells import TRAIN as LOOP
 from tests.server.vscode import LONG, ROOT, SERVER, Workbench, interpreter_for, serving
 
 pytestmark = [
@@ -69,6 +72,27 @@ def test_vs_code_says_what_to_install_where_there_is_no_gradledger(
         bench.page.close()
 
 
+# A kernel, a server and a browser.
+def test_vs_code_shows_findings_in_cells_and_verdicts_under_them(
+    vsix: Path, browser: Browser, tmp_path: Path
+) -> None:
+    work = project(tmp_path, {"workbench.colorTheme": "Default Dark Modern"})
+    interpreter_for(work)
+    cells = "%load_ext gradledger", MAKE, f"%%gradledger\n{LOOP}", "%gradledger check"
+    nbformat.write(executed(*cells), work / "train.ipynb")  # type: ignore[no-untyped-call]
+    with serving(vsix, tmp_path / "home", work) as address:
+        bench = Workbench(browser, address)
+        bench.open("train.ipynb")
+        bench.squiggle().first.wait_for()
+        verdict = bench.webview().locator(".gradledger").first
+        expect(verdict).to_contain_text("The books do not balance: 1 error", timeout=LONG)
+        expect(verdict).to_contain_text("cell 3, line 5")
+        expect(verdict).to_have_css("color-scheme", "dark")
+        assert "GL101" in bench.pointed_at()
+        bench.picture("vscode-notebook", tmp_path)
+        bench.page.close()
+
+
 # A server, a browser, two audits that load torch: some thirty seconds.
 def test_vs_code_shows_the_finding_makes_the_fix_and_audits(
     vsix: Path, browser: Browser, tmp_path: Path
@@ -85,7 +109,7 @@ def test_vs_code_shows_the_finding_makes_the_fix_and_audits(
         bench.picture("vscode-finding", tmp_path)
 
         bench.command("gradledger: Audit this file")
-        report = bench.report()
+        report = bench.webview()
         expect(report.locator("body")).to_contain_text("do not balance", timeout=LONG)
         expect(report.locator("body")).to_contain_text("1 error in train.py")
         expect(report.locator("body")).to_contain_text("spent-gradient-reused")

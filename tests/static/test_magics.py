@@ -74,6 +74,10 @@ def test_python_stays_as_it_is(text: str) -> None:
     assert kept(text) == text
 
 
+def test_what_one_types_in_an_audited_cell_is_not_another_language() -> None:
+    assert neutralised(["%%gradledger book", "x = ("]) == ["pass", "x = ("]
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
 def test_whole_files_of_python_stay_as_they_are(path: Path) -> None:
     # Every file gets a magic at its end, or the quick look would spare it.

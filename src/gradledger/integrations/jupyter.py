@@ -93,7 +93,7 @@ class Magics:
         error = done.error_in_exec
         audit.__exit__(type(error) if error else None, error, error and error.__traceback__)
         if done.error_before_exec is not None:
-            raise done.error_before_exec
+            raise failure.before_it_ran(done.error_before_exec)
         _display(View(audit.verdict("this cell"), audit.opening, audit.names))
         if error is not None:
             raise failure.shown(error)
@@ -121,6 +121,10 @@ class Magics:
         history = self._shell.history_manager.input_hist_raw
         cells = {n: raw for n, raw in enumerate(history) if raw and n not in self._replaced}
         return View(check(cells, possible=options.possible))
+
+
+class InvalidCode(Exception):
+    """In place of a SyntaxError: of those, IPython shows all frames, ours too."""
 
 
 class _Failure:
@@ -165,10 +169,17 @@ class _Failure:
         )
         return self._lines
 
+    def before_it_ran(self, error: BaseException) -> BaseException:
+        """What kept the cell from running; a SyntaxError without frames, as IPython shows it."""
+        if isinstance(error, SyntaxError):
+            self._lines = self._shell.SyntaxTB.structured_traceback(type(error), error, [])
+        return self.shown(error)
+
     def shown(self, error: BaseException) -> BaseException:
         """The error, which IPython shows as it would have shown it without us."""
         lines = self._lines
         if lines:
+            error = InvalidCode(str(error)) if isinstance(error, SyntaxError) else error
             error._render_traceback_ = lambda: lines  # type: ignore[attr-defined]
         return error
 

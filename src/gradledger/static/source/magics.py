@@ -13,7 +13,7 @@ from gradledger.static.source.parsing import NotPython, tree
 
 _KEEP = frozenset(
     {"time", "timeit", "capture", "prun", "memit", "mprun", "lprun", "snakeviz", "pyinstrument",
-     "scalene", "heat", "wandb", "notify", "debug"}
+     "scalene", "heat", "wandb", "notify", "debug", "gradledger"}
 )  # fmt: skip
 _FOREIGN = frozenset(
     {"bash", "sh", "cmd", "powershell", "script", "system", "sx", "!", "html", "HTML", "svg", "SVG",
