@@ -42,10 +42,13 @@ def filled_in(page: str, *, depth: int, playground: bool) -> str:
     `depth`: folders between it and the root.
     """
 
+    programs = {directive.what for directive in directives(page) if directive.kind == "program"}
+
     def replaced(match: re.Match[str]) -> str:
         directive = Directive(match[2], match[3].strip())
         text = shown(directive)
-        if playground and directive.kind == "program":
+        is_alone = directive.kind == "play" and directive.what not in programs
+        if playground and (directive.kind == "program" or is_alone):
             text += f"\n\n{try_it(directive.what, depth=depth)}\n"
         return "\n".join(f"{match[1]}{line}".rstrip() for line in text.splitlines())
 

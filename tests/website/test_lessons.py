@@ -42,7 +42,22 @@ def test_the_exercise_has_the_planted_fault_and_no_other(lesson: str) -> None:
     assert found == [FAULTS[lesson]]
 
 
-@pytest.mark.parametrize("name", ["loop_plain", "accumulation_loop", "amp", "recurrent"])
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_each_lesson_has_a_program_its_output_and_a_loop_to_step_through(lesson: str) -> None:
+    page = (PAGES / "learn" / f"{lesson}.md").read_text(encoding="utf-8")
+    in_view = page.partition("\n??? ")[0]  # what stands before the answer to the exercise
+    kinds = [directive.kind for directive in directives(in_view)]
+    assert {"program", "run", "play"} <= set(kinds)
+
+
+RIGHT = (
+    *("leaves_loop", "backward_loop", "loop_plain", "clearing_loop", "optimizers_loop"),
+    *("accumulation_loop", "several_loop", "amp", "amp_loop", "recurrent", "recurrent_loop"),
+    "ranks_loop",
+)
+
+
+@pytest.mark.parametrize("name", RIGHT)
 def test_what_lessons_show_as_right_is_right(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(PROGRAMS / f"{name}.py")]) == 0
     assert "do not balance" not in capsys.readouterr().out

@@ -93,14 +93,14 @@ def test_the_archive_is_all_that_it_needs(tmp_path: Path) -> None:
     assert plays
 
 
-def test_every_program_that_a_page_shows_can_be_tried() -> None:
+def test_every_program_that_a_page_shows_or_plays_can_be_tried() -> None:
     names = [example.name for example in examples()]
     assert len(names) == len(set(names))
     shown = {
         what
         for path in PAGES.rglob("*.md")
         for kind, what in directives(path.read_text(encoding="utf-8"))
-        if kind == "program"
+        if kind in {"program", "play"}
     }
     rules = {f"{rule.code}-{kind}" for rule in CATALOGUE for kind in ("bad", "good")}
     wanted = {name for rule in filter(is_checked, CATALOGUE) for name in rules if rule.code in name}

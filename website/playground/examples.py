@@ -62,7 +62,7 @@ def _of_pages() -> Iterator[Example]:
         found = re.search(r"^# (.+)", text, re.MULTILINE)
         title = found[1].replace("`", "") if found else page.stem
         for kind, name in directives(text):
-            if kind == "program" and name not in seen:
+            if kind in {"program", "play"} and name not in seen:
                 seen.add(name)
                 what = "exercise" if "exercise" in name else name
                 group = "Lessons" if page in lessons else "Other pages"

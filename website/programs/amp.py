@@ -15,7 +15,7 @@ def norm():
 
 
 for i, (inputs, targets) in enumerate(zip(x.split(8), y.split(8))):
-    with torch.autocast("cpu", dtype=torch.bfloat16):
+    with torch.autocast("cpu", dtype=torch.float16):
         loss = nn.functional.mse_loss(model(inputs), targets) / window
     scaler.scale(loss).backward()
     if (i + 1) % window == 0:

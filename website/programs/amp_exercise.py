@@ -9,7 +9,7 @@ x, y = torch.randn(64, 8), torch.randn(64, 1)
 
 for inputs, targets in zip(x.split(8), y.split(8)):
     optimizer.zero_grad()
-    with torch.autocast("cpu", dtype=torch.bfloat16):
+    with torch.autocast("cpu", dtype=torch.float16):
         loss = nn.functional.mse_loss(model(inputs), targets)
     scaler.scale(loss).backward()
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)

@@ -1,28 +1,35 @@
 import torch
 from torch import nn
 
-batches = [torch.full((4, 1), value) for value in (1.0, 2.0, float("nan"), 1.0, 2.0, 1.0)]
+good = [torch.full((4, 1), value) for value in (1.0, 2.0, 1.0, 2.0)]
+bad = torch.full((4, 1), float("nan"))
+batches = [*good[:2], bad, *good[2:]]
 
 
-def train(on_error):
+def train(batches, *, clears):
     torch.manual_seed(0)
     model = nn.Linear(1, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-    optimizer.zero_grad()
-    for i, x in enumerate(batches):
+    in_window = 0
+    for x in batches:
         try:
             loss = (model(x) - 3 * x).square().mean() / 2
             loss.backward()
             if not torch.isfinite(loss):
                 raise ValueError("a bad batch")
         except ValueError:
-            on_error(optimizer)
+            if clears:
+                optimizer.zero_grad()
+                in_window = 0  # the window starts again
             continue
-        if (i + 1) % 2 == 0:
+        in_window += 1
+        if in_window == 2:
             optimizer.step()
             optimizer.zero_grad()
+            in_window = 0
     return model.weight.item()
 
 
-print("swallowed:", train(lambda optimizer: None))
-print("cleared:  ", f"{train(lambda optimizer: optimizer.zero_grad()):.3f}")
+print(f"skipped, and nothing cleared:  {train(batches, clears=False):.4f}")
+print(f"skipped, and cleared:          {train(batches, clears=True):.4f}")
+print(f"without the bad batch:         {train(good, clears=True):.4f}")

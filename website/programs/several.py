@@ -42,3 +42,25 @@ discriminator.requires_grad_(True)
 clear()
 discriminator(generator(noise)).mean().backward(inputs=list(generator.parameters()))
 report("so it does with inputs=")
+
+clear()
+
+
+def frozen(clear):
+    """How far one more step moves a layer that was frozen after a step."""
+    layer = nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.1, momentum=0.9)
+    layer(noise).square().mean().backward()
+    optimizer.step()
+    layer.requires_grad_(False)
+    clear(optimizer)
+    before = layer.weight.clone()
+    optimizer.step()
+    return (layer.weight - before).abs().max().item()
+
+
+print(f"frozen, the old gradient still there:   moves by {frozen(lambda optimizer: None):.3f}")
+to_zeros = frozen(lambda optimizer: optimizer.zero_grad(set_to_none=False))
+print(f"frozen, the old gradient set to zeros:  moves by {to_zeros:.3f}")
+to_none = frozen(lambda optimizer: optimizer.zero_grad())
+print(f"frozen, the old gradient set to None:   moves by {to_none:.3f}")

@@ -9,16 +9,24 @@ from gradledger.ledger.events import (
     Backward,
     Clear,
     Clip,
+    Edit,
     EpochEnd,
     Event,
     Fault,
     Gone,
+    Keep,
     Own,
     Read,
+    Release,
+    Replace,
     RunEnd,
+    Schedule,
     Skipped,
     Step,
+    Sync,
     Unscale,
+    Update,
+    Walk,
 )
 from gradledger.plays.cells import Json, cells_on, fresh_and_spent, line_in, weight_said
 from gradledger.plays.words import WORDS
@@ -26,6 +34,20 @@ from gradledger.rules.catalogue import find
 
 SHOWN = frozenset(WORDS) - {EpochEnd, Gone, Own, Read, RunEnd}
 """What moves gradients, or is in their way."""
+_SAYS: dict[type[Event], str] = {
+    Skipped: "is skipped",
+    Edit: "changes the gradient",
+    Unscale: "divides by the scale",
+    Update: "lets the scaler choose its next scale",
+    Schedule: "moves the scheduler",
+    Sync: "averages over the ranks",
+    Keep: "keeps the graph",
+    Release: "frees the graph",
+    Walk: "walks a graph again",
+    Replace: "replaces a parameter",
+    Fault: "an exception breaks the iteration off",
+}
+"""What an event does, after the number of its line."""
 VERSION = 1
 """It grows when a key of a play goes or changes its meaning."""
 
@@ -65,17 +87,13 @@ def _said(event: Event, page: Page) -> str:
                 if fresh + spent
                 else ("finds nothing to spend")
             )
-        case Skipped():
-            return "is skipped"
         case Clear():
             fresh, _ = fresh_and_spent(page, event.cells)
             lost = f": {fresh} unspent deposit{'s' * (fresh != 1)} lost" if fresh else ""
             return f"clears to {'None' if event.to_none else 'zeros'}{lost}"
         case Clip():
             return "clips" if event.changes else "takes the norm"
-        case Fault():
-            return "an exception breaks the iteration off"
-    return WORDS[type(event)]
+    return _SAYS[type(event)]
 
 
 def _touched(event: Event, page: Page) -> frozenset[str]:

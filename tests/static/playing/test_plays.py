@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from gradledger.ledger.events import Backward, Clear, Clip, Step
+from gradledger.plays.steps import _SAYS, SHOWN
 from gradledger.rules import CATALOGUE, programs
 from gradledger.static.budget import MOST_EVENTS_PLAYED
 from gradledger.static.playing.play import plays
@@ -50,6 +52,22 @@ def test_a_missing_clear_is_marked_where_a_step_spends_again_and_not_before() ->
     text = LOOP.replace("        optimizer.zero_grad()\n", "")
     faults = [bool(step["faults"]) for step in the_play(text)["steps"]]
     assert faults == [False] * 5 + [False] * 4 + [True]
+
+
+def test_every_event_that_is_shown_says_what_its_line_does() -> None:
+    said_with_numbers = {Backward, Step, Clear, Clip}
+    assert set(_SAYS) | said_with_numbers == SHOWN
+
+
+def test_a_fault_that_a_comment_ignores_is_not_marked() -> None:
+    text = LOOP.replace("        optimizer.zero_grad()\n", "")
+    ignored = text.replace(
+        "optimizer.step()", "optimizer.step()  # gradledger: ignore[GL101] meant"
+    )
+    assert ignored != text
+    play = the_play(ignored)
+    assert play["findings"] == []
+    assert not any(step["faults"] for step in play["steps"])
 
 
 def test_a_short_last_window_is_played_where_it_is_the_fault() -> None:

@@ -19,6 +19,7 @@ from gradledger.static.playing.walk import Happening, Walk
 from gradledger.static.project.project import Project
 from gradledger.static.solve.witness import Search, Trail
 from gradledger.static.source.files import Source
+from gradledger.static.source.suppression import IgnoreComments
 
 
 def plays(path: str, text: str) -> list[Json]:
@@ -30,7 +31,10 @@ def plays(path: str, text: str) -> list[Json]:
 
 def _play(followed: Followed, source: Source) -> Json:
     page, outcomes = Page(), Outcomes(judge_source, counts=False)
-    shown = [finding for finding in followed.findings if finding.certainty != "possible"]
+    ignores = IgnoreComments(source.text)
+    shown = [
+        f for f in followed.findings if f.certainty != "possible" and not _is_ignored(f, ignores)
+    ]
     findings = {(finding.rule, finding.at) for finding in shown}
     steps: list[Json] = []
     for happening in _path(followed, shown):
@@ -55,6 +59,11 @@ def _play(followed: Followed, source: Source) -> Json:
         "steps": steps,
         "findings": [_told(finding, source.path) for finding in shown],
     }
+
+
+def _is_ignored(finding: Finding, ignores: IgnoreComments) -> bool:
+    """True if a comment says to ignore it: then nothing is marked, as nothing is reported."""
+    return ignores.of(finding.rule, finding.at.line) is not None
 
 
 def _path(followed: Followed, shown: list[Finding]) -> Iterator[Happening]:
