@@ -10,6 +10,7 @@ from gradledger.cli import main
 from gradledger.why import ENTRIES
 
 Captured = pytest.CaptureFixture[str]
+MESSAGE = b"RuntimeError: step() has already been called since the last update()."
 
 
 def test_an_explanation_reads_as_it_did(capsys: Captured, snapshot: SnapshotAssertion) -> None:
@@ -28,6 +29,18 @@ def test_a_traceback_is_read_from_the_input(
     assert "GL405" in out
 
 
+@pytest.mark.parametrize(
+    "data", [b"\xff\x00\xfe" * 1000 + MESSAGE, MESSAGE.decode().encode("utf-16")]
+)
+def test_input_that_is_no_utf_8_is_read_all_the_same(
+    data: bytes, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strict = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", errors="strict")
+    monkeypatch.setattr("sys.stdin", strict)
+    assert main(["why"]) == 0
+    assert capsys.readouterr().out.startswith("step() has already been called")
+
+
 def test_without_words_and_input_it_lists_all(
     capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -39,7 +52,7 @@ def test_without_words_and_input_it_lists_all(
 
 def test_what_is_not_known_is_said_and_the_status_is_1(capsys: Captured) -> None:
     assert main(["why", "xyzzy"]) == 1
-    assert capsys.readouterr().out.startswith("gradledger doesn't know this symptom or message.")
+    assert capsys.readouterr().out.startswith("No known symptom or message fits this.")
 
 
 def test_the_json_has_causes_rules_and_commands(capsys: Captured) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NOT_KNOWN = 1
 MOST_READ = 1_000_000
-"""Characters of the input that are looked at: the last ones, where a traceback is."""
+"""Bytes of the input that are looked at: the last ones, where a traceback is."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
             terminal.show(_explained(entry, terminal))
         return 0
     if text.strip():
-        terminal.show([("gradledger doesn't know this symptom or message. It knows these:",), ()])
+        terminal.show([("No known symptom or message fits this. gradledger knows these:",), ()])
     terminal.show(_listing(ENTRIES))
     return NOT_KNOWN if text.strip() else 0
 
@@ -89,7 +89,14 @@ def to_run(entry: Entry) -> tuple[tuple[str, str], ...]:
 def _input() -> str:
     if sys.stdin is None or sys.stdin.isatty():
         return ""
-    return sys.stdin.read()[-MOST_READ:]
+    if not hasattr(sys.stdin, "buffer"):
+        return sys.stdin.read()[-MOST_READ:]
+    start = end = sys.stdin.buffer.read(MOST_READ)
+    while more := sys.stdin.buffer.read(MOST_READ):
+        end = (end + more)[-MOST_READ:]
+    # What PowerShell writes into a file is UTF-16; a log may hold bytes that are no text.
+    is_utf16 = start.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\0" in start
+    return end.decode("utf-16" if is_utf16 else "utf-8", "replace")
 
 
 def _explained(entry: Entry, terminal: Terminal) -> Iterator[Line]:

@@ -24,7 +24,8 @@ class Entry(Value):
     """What is going on, in a few sentences."""
     causes: tuple[Cause, ...]
     messages: tuple[str, ...] = ()
-    """For an error: a part of what torch or Python prints that is always the same."""
+    """For an error: what torch or Python prints, without the parts that differ each time. A `…`
+    stands for a few characters."""
     words: tuple[str, ...] = ()
     """Other ways in which people say it."""
 

@@ -10,50 +10,83 @@ from math import log
 from gradledger.why.entry import Entry
 
 MOST = 3
-"""How many symptoms are shown at once."""
+"""The most symptoms that are shown at once. If more fit equally well, the words are too vague."""
 ENOUGH = 0.34
 """The part of a description that has to be known, by the weight of its words."""
 NEARLY = 0.75
 """How near another match has to come to the best one to be shown with it."""
+MOST_LINES = 20
+"""A longer text is a log, whose words describe no symptom."""
+GAP = "…"
+"""In a message: stands for a few characters that differ from case to case."""
 
 _FILLERS = (
-    " a an and are at be but by do does for from get has have i if in is it its my no not of on or "
-    "that the then there this to too very was what when why with after "
+    " a again all also always am an and are as at be been before but by can cannot cant code did "
+    "didnt do does doesnt dont even every fix for from get gets getting give gives go goes got has "
+    "have havent help how i if im in is isnt it its just keeps me my need no not of on or our "
+    "please pytorch run should some than that the then there this to too torch train very was "
+    "wasnt what when where which while why will with wont you your after "
 )
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_RAISED = re.compile(r"^\W*(?:\[\w+\]:?\s*)?[A-Za-z_][\w.]*(?:Error|Exception|Warning)\b.*$", re.M)
 
 
 def matches(text: str, entries: Sequence[Entry]) -> tuple[Entry, ...]:
     """The entries that fit, the best first; none where nothing does."""
-    return _by_message(text, entries) or _by_words(text, tuple(entries))
+    text = _ESCAPES.sub("", text)
+    found = _by_message(text, entries)
+    if found:
+        return found
+    raised = _RAISED.findall(text)
+    # Of a traceback, only what was raised says something; the rest is the user's code.
+    words = raised[-1] if raised else text
+    return () if words.count("\n") > MOST_LINES else _by_words(words, tuple(entries))
+
+
+def says(message: str, text: str) -> bool:
+    """True if the text has the message."""
+    return _last(message, _on_one_line(text)) >= 0
 
 
 def _by_message(text: str, entries: Sequence[Entry]) -> tuple[Entry, ...]:
     """Those whose message is in the text. In a traceback, the last one is what was raised."""
-    plain = " ".join(text.split()).lower()
-    found = []
-    for entry in entries:
-        where = max((plain.rfind(message.lower()) for message in entry.messages), default=-1)
-        if where >= 0:
-            found.append((-where, entry))
+    line = _on_one_line(text)
+    places = [max((_last(one, line) for one in entry.messages), default=-1) for entry in entries]
+    found = [(-place, entry) for place, entry in zip(places, entries, strict=True) if place >= 0]
     return tuple(entry for _, entry in sorted(found, key=lambda pair: pair[0]))
 
 
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split()).lower()
+
+
+def _last(message: str, line: str) -> int:
+    """Where the line has the message the last time; -1 if it doesn't."""
+    first, gap, rest = message.lower().partition(GAP)
+    if not gap:
+        return line.rfind(first)
+    pattern = re.compile(f"{re.escape(first)}.{{0,60}}?{re.escape(rest)}")
+    return max((found.start() for found in pattern.finditer(line)), default=-1)
+
+
 def _by_words(text: str, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-    asked = set(_stems(text))
-    if not asked:
+    given = set(_stems(text))
+    if not given:
         return ()
     known, weights = _vocabulary(entries)
     unknown = max(weights.values())
-    total = sum(weights.get(word, unknown) for word in asked)
+    total = sum(weights.get(word, unknown) for word in given)
     scored = []
     for entry, (title, words) in zip(entries, known, strict=True):
         # A word of the title says more than one of the other ways to put it.
-        score = sum(weights[word] * (1.25 if word in title else 1) for word in asked & words)
+        score = sum(weights[word] * (1.25 if word in title else 1) for word in given & words)
         scored.append((score / total, entry))
     best = max(score for score, _ in scored)
     if best < ENOUGH:
         return ()
     near = [(score, entry) for score, entry in scored if score >= best * NEARLY]
+    if sum(score == best for score, _ in near) > MOST:
+        return ()
     return tuple(entry for _, entry in sorted(near, key=lambda pair: -pair[0]))[:MOST]
 
 
@@ -65,7 +98,7 @@ def _vocabulary(
     known = tuple(
         (
             frozenset(_stems(entry.title)),
-            frozenset(_stems(" ".join((entry.name, entry.title, *entry.messages, *entry.words)))),
+            frozenset(_stems(" ".join((entry.name, entry.title, *entry.words)))),
         )
         for entry in entries
     )
@@ -79,27 +112,18 @@ def _vocabulary(
 
 def _stems(text: str) -> list[str]:
     """The words that tell something, without their endings."""
-    words = re.findall(r"[a-z0-9_]+", text.lower().replace("-", " "))
-    return [_stem(word) for word in words if f" {word} " not in _FILLERS]
+    text = text.lower().replace("'", "").replace("\u2019", "").replace("-", " ")
+    text = text.replace("zero grad", "zero_grad").replace("clip grad", "clip_grad")
+    words = (word.strip("_") for word in re.findall(r"[a-z0-9_]+", text))
+    words = ("zero" if word == "0" else word for word in words)
+    return [_stem(word) for word in words if word[:1].isalpha() and f" {word} " not in _FILLERS]
 
 
 _ENDINGS = ("ations", "ation", "ating", "ates", "ated", "ings", "ing", "ies", "es", "ed", "s")
 
 
 def _stem(word: str) -> str:
-    for ending in (
-        "ations",
-        "ation",
-        "ating",
-        "ates",
-        "ated",
-        "ings",
-        "ing",
-        "ies",
-        "es",
-        "ed",
-        "s",
-    ):
+    for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]
     return word[:-1] if word.endswith("e") and len(word) > 4 else word

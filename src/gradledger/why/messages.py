@@ -29,14 +29,14 @@ MESSAGES: tuple[Entry, ...] = (
             ),
         ),
         messages=("'NoneType' object has no attribute",),
-        words=("grad is none attributeerror norm data zero_",),
+        words=("attributeerror nonetype grad norm data",),
     ),
     Entry(
         "none-in-arithmetic",
         "unsupported operand type(s): 'NoneType'",
         "Code computed with the gradient of a parameter that has none.",
         (_NO_BACKWARD_YET,),
-        messages=("unsupported operand type(s) for *: 'NoneType'",),
+        messages=("unsupported operand type(s) for …'NoneType'",),
         words=("typeerror nonetype grad arithmetic",),
     ),
     Entry(
@@ -57,7 +57,7 @@ MESSAGES: tuple[Entry, ...] = (
             GRAPH_KEPT,
         ),
         messages=("Trying to backward through the graph a second time",),
-        words=("retain_graph second backward rnn hidden state",),
+        words=("backward twice error two losses retain_graph rnn hidden state",),
     ),
     Entry(
         "modified-in-place",
