@@ -1,7 +1,7 @@
-"""Findings, ready to be read: by people in a terminal, by programs, by code hosts.
+"""Output formats for findings: for people in a terminal, for programs, for code hosts.
 
-`render` is the front. Importing this package loads nothing but the errors: the command line
-starts with it.
+`render` is the entry point. Importing this package loads only the errors, because every start of
+the command line imports it.
 """
 
 from gradledger.report.rendering import FORMATS, UnknownFormatError, render

@@ -1,4 +1,4 @@
-"""A finding in one line, for the code hosts that show it beside the code."""
+"""A finding on one line, for code hosts that show it beside the code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gradledger.rules.framework_cures import fix
 
 
 def annotation(finding: Finding) -> str:
-    """The rule, what happens here, the fix, and what all of it assumes."""
+    """The rule, what happens here, the fix, and the assumptions of the finding."""
     rule = find(finding.rule)
     cell = cell_of(finding.at.path)[1]
     here = f"Cell {cell}, line {finding.at.line}" if cell else "Here"

@@ -1,4 +1,4 @@
-"""A verdict for programs, as docs/findings.schema.json describes it."""
+"""A verdict as JSON, as docs/findings.schema.json describes it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gradledger.rules.framework_cures import fix
 from gradledger.rules.ordering import ordered
 
 VERSION = 1
-"""It grows when a key goes or changes its meaning; new keys may come without it."""
+"""Increased when a key is removed or changes its meaning; adding a key doesn't change it."""
 
 
 def document(verdict: Verdict | Inspection) -> dict[str, Any]:
@@ -132,11 +132,11 @@ def _place(place: Place) -> dict[str, Any]:
 
 
 def _line(path: str, line: int) -> dict[str, Any]:
-    """A line of a file, or of a notebook's cell, which has its number of its own."""
+    """A line of a file, or of a notebook cell, with the number of the cell."""
     file, cell = cell_of(path)
     return {"path": whole(shown(file)), "cell": cell, "line": line}
 
 
 def whole(text: str) -> str:
-    """The text without halves of characters, which many readers of JSON refuse."""
+    """The text without lone surrogates, which many JSON parsers reject."""
     return text.encode("utf-8", "replace").decode("utf-8")

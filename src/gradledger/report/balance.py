@@ -1,4 +1,4 @@
-"""Whether the books balance, and how bad it is if they don't."""
+"""Whether the books balance, and the severity of the worst finding if they don't."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def worst(verdict: Verdict | Inspection) -> Severity | None:
 
 
 def fails(verdict: Verdict | Inspection, fail_on: FailOn) -> bool:
-    """Whether there is a finding at least that bad.
+    """Whether there is a finding of at least this severity.
 
-    `unseen` is the strictest: errors, warnings, and whatever a run did that was not seen.
+    `unseen` is the strictest: errors, warnings, and anything in a run that was not observed.
     """
     if fail_on == "unseen":
         return not faultless(verdict) or bool(
@@ -35,14 +35,14 @@ def fails(verdict: Verdict | Inspection, fail_on: FailOn) -> bool:
 
 
 def faultless(verdict: Verdict | Inspection) -> bool:
-    """Whether no law was found to be broken. An info is about cost, not about the result."""
+    """True if no finding is worse than an info, which is about cost, not about the result."""
     return not fails(verdict, "warning")
 
 
 def balance(verdict: Verdict | Inspection) -> bool:
-    """Whether the books balance: no law is broken, and nothing was left out of sight.
+    """True if no law is broken, and nothing was left out.
 
-    For a run, everything was seen. For a check, all code was followed, and no finding is hidden.
+    For a run: everything was observed. For a check: all code was followed, and nothing is hidden.
     """
     if isinstance(verdict, Inspection):
         return faultless(verdict) and not left_open(verdict)
@@ -50,5 +50,5 @@ def balance(verdict: Verdict | Inspection) -> bool:
 
 
 def left_open(inspection: Inspection) -> bool:
-    """Whether a part was not followed or not read, or possible findings are hidden."""
+    """True if a part was not followed or not read, or possible findings are hidden."""
     return bool(inspection.unknown or inspection.not_checked or inspection.unshown)

@@ -1,4 +1,4 @@
-"""Findings with a line each, as editors and `grep` read them."""
+"""One line per finding, for editors and `grep`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a window holds, in numbers and words."""
+"""The deposits of a window: how many items, and how they were weighted, in words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gradledger.report.chronicle import Window, weighed
 
 
 def items(window: Window, weights: Sequence[Weight]) -> int | None:
-    """How many items its new deposits are of; None unless that is known of each of them."""
+    """The number of items in its new deposits; None unless it is known for each of them."""
     found = [weights[number].items for used in window.used for number in used.weights]
     known = [count for count in found if count is not None]
     return sum(known) if known and len(known) == window.deposits else None

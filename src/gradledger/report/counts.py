@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gradledger.ledger.verdict import Verdict
 
 NAMED = 3
-"""So many parameters are called by their names; more are only counted."""
+"""Up to this many parameters are listed by name; more are only counted."""
 
 _HERE = ""
 _STEPS = ("GL101", "GL102", "GL202", "GL402", "GL604", "GL801", "GL901", "GL902", "GL903")
@@ -24,10 +24,10 @@ COUNTED: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("GL703", "GL802"), ("backward pass", _HERE)),
     "GL702": ("backward pass", "walked again"),
 }
-"""What a finding's count counts, and the evidence whose place is where that happens.
+"""What a finding's count means, and which piece of evidence has the place where it happens.
 
-A rule that is not here is counted in times. Only some are reported at the event that breaks
-them: GL301 is reported at the backward and is broken by the step.
+A rule that isn't here is counted in times. Not every rule is reported at the event that breaks
+it: GL301 is reported at the backward pass and broken by the step.
 """
 
 KINDS: dict[str, type[Event]] = {
@@ -37,10 +37,10 @@ KINDS: dict[str, type[Event]] = {
     "scheduler step": Schedule,
     "backward pass": Backward,
 }
-"""The events of each: a line of the program may be where a library does many things."""
+"""The event types of each: one line of the program may call a library that does many things."""
 
 NOT_OWNED = ("GL601", "GL606")
-"""Their cells need not be an optimizer's, so they are not a part of those that optimizers hold."""
+"""Their cells may have no optimizer, so they aren't a part of the optimizers' parameters."""
 
 
 def counted(n: int, thing: str) -> str:
@@ -62,7 +62,7 @@ def extent(finding: Finding, verdict: Verdict) -> str:
 
 
 def occurrences(finding: Finding, verdict: Verdict) -> int | None:
-    """How often that which the finding counts happened at all; None if that is unknown."""
+    """How often the event that the finding counts happened in total; None if unknown."""
     thing, where = COUNTED.get(finding.rule, ("", None))
     if where is None:
         return None

@@ -1,4 +1,4 @@
-"""The other places of a finding, one a row: what happened, where, the code there, and a note."""
+"""The other places of a finding, one per row: what happened, where, the code, and a note."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from gradledger.report.visible import columns, cut, visible
 
 MARGIN = "   "
 MOST = 8
-"""More places than that hide the point."""
+"""More places than this would hide the point."""
 GAP = "  "
 COLUMNS = ("when", "what", "where")
 LEAST_CODE = 40
-"""So much of the code is shown however long the paths are: a row that wraps is better than none."""
+"""At least this much of the code is shown, however long the paths are, even if the row wraps."""
 
 
 class Row(NamedTuple):
@@ -30,7 +30,7 @@ class Row(NamedTuple):
     code: str = ""
     note: str = ""
     when: str = ""
-    """On a path: in which round."""
+    """On a path: the iteration it belongs to."""
 
 
 def rows(finding: Finding, terminal: Terminal, sources: Sources) -> Iterator[Line]:
@@ -73,12 +73,12 @@ def rows(finding: Finding, terminal: Terminal, sources: Sources) -> Iterator[Lin
 
 
 def _is_on(evidence: Evidence, witness: Iterable[WitnessStep]) -> bool:
-    """Whether the path tells it already."""
+    """True if the path already says this."""
     return any((evidence.what, evidence.at) == (step.what, step.at) for step in witness)
 
 
 def at(place: Place) -> str:
-    """`train.py:41`, as short as it is unmistakable."""
+    """`train.py:41`: as short as possible without being ambiguous."""
     return visible(str(replace(place, path=shown(place.path))))
 
 

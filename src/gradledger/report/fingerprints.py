@@ -1,4 +1,4 @@
-"""What a finding is known by from one report to the next."""
+"""Fingerprints: they identify a finding from one report to the next."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from gradledger.report.sources import Sources
 
 
 class Fingerprints:
-    """The same for the same fault after lines above it came or went.
+    """The same fault has the same fingerprint after lines above it were added or removed.
 
-    Faults on lines that read alike are told apart by their order.
+    Faults on lines with the same text are distinguished by their order.
     """
 
     def __init__(self, sources: Sources) -> None:
@@ -22,9 +22,9 @@ class Fingerprints:
         self._seen = Counter[str]()
 
     def of(self, finding: Finding) -> str:
-        """The finding's fingerprint; ask for each finding once, in the order of the report."""
+        """The finding's fingerprint; call it once per finding, in the order of the report."""
         code = self._sources.code(finding.at) or str(finding.at.line)
-        # Without the number of a notebook's cell: cells come and go, as lines do.
+        # Without the number of a notebook cell: cells are added and removed, as lines are.
         path = shown(cell_of(finding.at.path)[0]).replace(os.sep, "/")
         known_by = "\n".join((finding.rule, path, code))
         self._seen[known_by] += 1

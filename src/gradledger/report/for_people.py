@@ -1,4 +1,4 @@
-"""What people read: the findings in one of the layouts, and below them how it went as a whole."""
+"""Text output: the findings in one of the layouts, and a summary below them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def laid_out(
     unknown: bool,
     statistics: bool,
 ) -> Iterator[Line]:
-    """All lines, those of the findings first. `quiet` leaves out the sum."""
+    """All lines, the findings first. `quiet` leaves out the summary."""
     yield from _findings(verdict, terminal, concise=concise, quiet=quiet, statistics=statistics)
     if not isinstance(verdict, Inspection):
         yield from _of_run(verdict, terminal, brief=concise or quiet)

@@ -1,4 +1,4 @@
-"""A code frame: numbered lines of source, and signs below those that matter most."""
+"""A code frame: numbered lines of source, with carets below the important ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gradledger.report.visible import columns
 
 
 class Mark(NamedTuple):
-    """Signs below a line, from one column to another, and what they say."""
+    """Carets below a line, from one column to another, and a message."""
 
     start: int
     end: int
@@ -19,7 +19,7 @@ class Mark(NamedTuple):
 
     @classmethod
     def below(cls, line: str, text: str) -> Mark:
-        """Below all of a line but its indentation."""
+        """A mark below the whole line except its indentation."""
         return cls(len(line) - len(line.lstrip()), columns(line.rstrip()), text)
 
 
@@ -32,7 +32,7 @@ def framed(
     sign: str = "^",
     margin: int = 4,
 ) -> Iterator[Line]:
-    """The lines in order, by their numbers, with dots where some are left out."""
+    """The lines in order of their numbers, with dots where some are left out."""
     numbers = sorted(code)
     gutter = len(str(numbers[-1])) + margin
     for before, number in zip([numbers[0] - 1, *numbers], numbers, strict=False):
@@ -47,7 +47,7 @@ def framed(
 
 
 def _remark(terminal: Terminal, start: Line, mark: Mark, style: str, sign: str) -> Iterator[Line]:
-    """What a mark says, next to its signs; where that is too wide, below them."""
+    """The message of a mark, next to its carets; below them if that would be too wide."""
     signs = sign * max(mark.end - mark.start, 1)
     used = width(start)
     if used + len(signs) + 1 + columns(mark.text) <= terminal.width:
@@ -59,7 +59,7 @@ def _remark(terminal: Terminal, start: Line, mark: Mark, style: str, sign: str) 
 
 
 def _strong(piece: Piece) -> Piece:
-    """A painted line in bold; without colour, the signs below it are enough."""
+    """A coloured line in bold; without colour, the carets below it are enough."""
     if not isinstance(piece, str | tuple):
         piece.stylize("bold")
     return piece

@@ -1,4 +1,4 @@
-"""What a verdict does not cover: things that were not seen, and an audit that ended early."""
+"""What a verdict doesn't cover: events that were not observed, and an audit that ended early."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Gap(NamedTuple):
 
 
 def gaps(verdict: Verdict | Inspection) -> Iterator[Gap]:
-    """Nothing where all that the run did was seen; nothing for a check of source."""
+    """The gaps of a run; none if everything was observed, and none for a check of source."""
     if isinstance(verdict, Inspection):
         return
     if verdict.unseen:

@@ -21,7 +21,7 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 def commands(verdict: Verdict | Inspection) -> Iterator[str]:
     """One command for each finding, worst first: GitHub shows only the first few of a step.
 
-    Behind them, what the verdict does not cover.
+    After them, what the verdict doesn't cover.
     """
     for finding in ordered(verdict.findings):
         rule = find(finding.rule)
@@ -39,7 +39,7 @@ def _where(finding: Finding) -> dict[str, str]:
     path, cell = cell_of(finding.at.path)
     # GitHub counts paths from the top of the checkout, wherever the step runs.
     file = in_checkout(path, "GITHUB_WORKSPACE")
-    # It counts the lines of a notebook's file, and those of its code are not known.
+    # GitHub counts lines of the notebook's JSON file; where its code is in it isn't known.
     return {"file": file, "line": str(1 if cell else finding.at.line)}
 
 

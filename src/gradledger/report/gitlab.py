@@ -40,7 +40,7 @@ def _findings(verdict: Verdict | Inspection) -> list[dict[str, Any]]:
 
 
 def _gap(gap: Gap, subject: str) -> dict[str, Any]:
-    """GitLab knows findings alone, and each has to stand somewhere: at the top of the script."""
+    """GitLab has only findings, and each needs a line: this one gets the first of the script."""
     subject = whole(subject)
     return {
         "description": whole(gap.sentence),
@@ -53,6 +53,6 @@ def _gap(gap: Gap, subject: str) -> dict[str, Any]:
 
 def _location(finding: Finding) -> dict[str, Any]:
     path, cell = cell_of(finding.at.path)
-    # GitLab counts the lines of a notebook's file, and those of its code are not known.
+    # GitLab counts lines of the notebook's JSON file; where its code is in it isn't known.
     line = 1 if cell else max(finding.at.line, 1)
     return {"path": whole(in_checkout(path, "CI_PROJECT_DIR")), "lines": {"begin": line}}

@@ -1,4 +1,4 @@
-"""An inspection: all that a check of source has to say, ready to be shown."""
+"""An inspection: the result of a check of source."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LIKELY = "not on all paths through the code, but on those that most programs tak
 """What is meant by a likely finding."""
 
 MEANINGS = {"possible": POSSIBLE, "likely": LIKELY}
-"""By the certainty of a finding, what is said of it; what is certain or observed needs no word."""
+"""The word shown for each certainty; a certain or observed finding needs none."""
 
 
 class Unknown(Value):
@@ -36,7 +36,7 @@ class NotChecked(Value):
 
 
 class Suppressed(Value):
-    """A finding that a comment in the source told to ignore."""
+    """A finding that a comment in the source says to ignore."""
 
     finding: Finding
     by: Place
@@ -48,20 +48,20 @@ class Inspection(Value):
     """What was found in source, what was looked at, and what was left out."""
 
     subject: str
-    """What was checked, as it was named: `src notebook.ipynb`."""
+    """What was checked, as written on the command line: `src notebook.ipynb`."""
     findings: tuple[Finding, ...] = ()
-    """Those to show, one per fault."""
+    """The findings to show, one per fault."""
     sources: Mapping[str, str] = {}
     """The text of each file, or cell of a notebook, that a finding points into."""
     unknown: tuple[Unknown, ...] = ()
     suppressed: tuple[Suppressed, ...] = ()
     not_checked: tuple[NotChecked, ...] = ()
     files: int = 0
-    """How many were looked at, those without gradients too."""
+    """How many files were checked, including those without gradients."""
     followed: int = 0
-    """Functions and scripts with gradients in them that were followed to their end."""
+    """How many functions and scripts that use gradients were followed to their end."""
     baselined: int = 0
-    """Findings that were there before: the baseline has them."""
+    """How many findings are already in the baseline."""
     unshown: int = 0
-    """Possible findings, which are shown on request."""
+    """How many possible findings are hidden (`--possible` shows them)."""
     seconds: float = 0.0

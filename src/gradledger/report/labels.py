@@ -1,4 +1,4 @@
-"""What a report calls the lanes of a chronicle."""
+"""The names of the lanes of a chronicle in reports."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from gradledger.report.visible import visible
 
 
 def labels(chronicle: Chronicle) -> tuple[str, ...]:
-    """The program's own name for each optimizer, and no two alike.
+    """The program's own name for each optimizer, made unique.
 
-    A function that makes an `optimizer` each time that it is called makes several of that name.
+    A function that makes an `optimizer` in each call makes several of that name.
     """
     called = Counter(lane.called for lane in chronicle.lanes)
     return tuple(

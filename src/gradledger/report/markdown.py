@@ -25,7 +25,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#])")
 
 
 def summary(verdict: Verdict | Inspection) -> str:
-    """The verdict in a sentence, a table of the findings, and what it does not cover."""
+    """The verdict in a sentence, a table of the findings, and what the verdict doesn't cover."""
     return "\n".join([f"## gradledger: {visible(verdict.subject)}", "", *_body(verdict), ""])
 
 
@@ -55,7 +55,7 @@ def _row(finding: Finding) -> str:
 
 
 def _sentences(verdict: Verdict | Inspection) -> list[str]:
-    """What is said to people below the findings, a paragraph each."""
+    """The sentences below the findings, one paragraph each."""
     stream = StringIO()
     terminal = Terminal(stream)
     terminal.width = 10_000  # a paragraph is one line here

@@ -1,6 +1,6 @@
-"""When each mark of a chronicle was made.
+"""The time of each mark of a chronicle.
 
-A chronicle keeps the time of each turn's end, which is all that most reports need.
+A chronicle only keeps the time at which each turn ended, which is enough for most reports.
 """
 
 from __future__ import annotations
@@ -34,6 +34,6 @@ MARKED = (
 def moments(recording: Recording) -> array[int]:
     """Nanoseconds since the start, for each mark in order through all turns.
 
-    Where the run goes on there may be more than the chronicle has marks: it was told earlier.
+    There may be more than the chronicle has marks, if it was read earlier and the run goes on.
     """
     return array("q", (recorded.ns for recorded in recording.events(*MARKED)))

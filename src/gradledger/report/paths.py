@@ -1,4 +1,4 @@
-"""How a path is written for its reader."""
+"""How paths are shown in reports."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 def cell_of(path: str) -> tuple[str, int | None]:
-    """The file, and which cell of it, where the path is that of a notebook's cell.
+    """The file and the number of the cell, if the path is that of a notebook cell.
 
     `nb.ipynb:cell 3` is how people see it; programs want the file. Of the notebook that is
     running, no file is known: all cells are of one without a name.
@@ -20,20 +20,20 @@ def cell_of(path: str) -> tuple[str, int | None]:
 
 
 def shown(path: str) -> str:
-    """Relative to the working directory where it is inside of it, and as it is elsewhere."""
+    """Relative to the working directory if the path is inside it, else unchanged."""
     return inside(path) or path
 
 
 def inside(path: str, root: str | None = None) -> str | None:
-    """The way to the path from `root`, or from the working directory; None where it is not below.
+    """The path relative to `root`, or to the working directory; None if it isn't inside.
 
-    What is no path of a file is below nothing.
+    A path that isn't that of a file, such as `<stdin>`, is never inside.
     """
     root = _working_directory() if root is None else root
     if is_no_file(path) or not root:
         return None
     if not os.path.isabs(path):
-        # It was relative to the working directory when it was written down.
+        # It was relative to the working directory when it was recorded.
         path = os.path.join(_working_directory(), path)
     path, root = os.path.normpath(path), os.path.normpath(root)
     start = root if root.endswith(os.sep) else root + os.sep
@@ -41,7 +41,7 @@ def inside(path: str, root: str | None = None) -> str | None:
 
 
 def in_checkout(path: str, variable: str) -> str:
-    """The way from the top of a checkout, whose folder a variable of the CI names."""
+    """The path relative to the top of the checkout, which a variable of the CI names."""
     return (inside(path, os.environ.get(variable, "")) or shown(path)).replace(os.sep, "/")
 
 
@@ -53,5 +53,5 @@ def is_no_file(path: str) -> bool:
 def _working_directory() -> str:
     try:
         return os.getcwd()
-    except OSError:  # it was deleted meanwhile
+    except OSError:  # it has been deleted
         return ""

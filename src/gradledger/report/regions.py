@@ -12,7 +12,7 @@ from gradledger.report.sources import LINE_BREAK, end_of_code
 
 
 class Region(NamedTuple):
-    """Lines from 1, and letters of a line from 0; the end is behind the last letter."""
+    """Lines count from 1, columns from 0; the end is after the last character."""
 
     line: int
     column: int
@@ -21,7 +21,7 @@ class Region(NamedTuple):
 
 
 class Regions:
-    """Finds the end of what begins at a place; each text is parsed once, and only if asked."""
+    """Finds where the code at a place ends; each text is parsed at most once, when first needed."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._texts = texts
@@ -29,7 +29,7 @@ class Regions:
         self._ends: dict[str, dict[tuple[int, int], tuple[int, int]]] = {}
 
     def of(self, place: Place) -> Region | None:
-        """The call or statement at a place, else the code of its line; None without a text."""
+        """The call or statement at a place, else the code of its line; None without the text."""
         lines = self._lines_of(place.path)
         if not 1 <= place.line <= len(lines):
             return None
@@ -46,7 +46,7 @@ class Regions:
         return Region(place.line, column, end[0], _letters(lines[end[0] - 1], end[1]))
 
     def in_bytes(self, path: str, region: Region) -> tuple[int, int]:
-        """The columns of a region's beginning and end, counted in bytes of UTF-8."""
+        """The columns of a region's start and end, counted in bytes of UTF-8."""
         lines = self._lines_of(path)
         before = lines[region.line - 1][: region.column]
         last = lines[region.end_line - 1][: region.end_column]
@@ -65,7 +65,7 @@ class Regions:
 
 
 def _ends(text: str) -> dict[tuple[int, int], tuple[int, int]]:
-    """By line and byte, where the longest simple code that begins there ends."""
+    """By line and byte offset: where the longest simple statement or call from there ends."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -74,7 +74,7 @@ def _ends(text: str) -> dict[tuple[int, int], tuple[int, int]]:
         return {}
     found: dict[tuple[int, int], tuple[int, int]] = {}
     for node in ast.walk(tree):
-        # Of a loop, a function or a `with`, the first line is enough to see.
+        # For a loop, a function or a `with`, the first line is enough.
         if isinstance(node, ast.expr | ast.stmt) and not hasattr(node, "body"):
             start = node.lineno, node.col_offset
             end = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset

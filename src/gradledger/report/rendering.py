@@ -31,11 +31,11 @@ def render(
     statistics: bool = False,
     cures: Cures | None = None,
 ) -> None:
-    """Writes a run's verdict, or what a check found, to the stream, or to standard output.
+    """Writes the verdict of a run, or the findings of a check, to the stream (standard output).
 
-    `quiet`: text with a line a finding. `unknown`: for people too, what could not be followed.
-    `statistics`: for people, the number of findings by rule in place of the findings. `cures`: for
-    programs that can make them, the certain edits.
+    `quiet`: text with one line per finding. `unknown`: text also lists what could not be followed.
+    `statistics`: text has the number of findings per rule instead of the findings. `cures`: formats
+    for programs include the edits that are certain.
     """
     if format not in FORMATS:
         raise UnknownFormatError(

@@ -1,4 +1,4 @@
-"""Edits of files, for programs that can make them."""
+"""Edits of files, for programs that can apply them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
 class Replacement(NamedTuple):
-    """Whole lines of a file, and what takes their place; `end` is the first that stays."""
+    """Whole lines of a file and their replacement; `end` is the first line that stays."""
 
     line: int
     end: int
@@ -21,11 +21,11 @@ class Replacement(NamedTuple):
 
 
 Cures = Mapping[tuple[str, Place], tuple[Replacement, ...]]
-"""For a rule that is broken at a place, the edits of that file which are certain to be the cure."""
+"""For a rule that is broken at a place: the edits of that file that are certain to fix it."""
 
 
 def replacements(before: str, after: str) -> Iterator[Replacement]:
-    """What makes the one text of the other; lines are counted from 1."""
+    """The replacements that turn one text into the other; lines count from 1."""
     old, new = _LINE.findall(before), _LINE.findall(after)
     matcher = SequenceMatcher(None, old, new, autojunk=False)
     for kind, first, last, start, end in matcher.get_opcodes():

@@ -1,4 +1,4 @@
-"""A verdict as SARIF 2.1.0, which code hosts and editors read."""
+"""A verdict as SARIF 2.1.0, for code hosts and editors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 
 def document(verdict: Verdict | Inspection, cures: Cures | None = None) -> dict[str, Any]:
-    """One run of one tool, with the rules that were broken, and the edits that cure."""
+    """One run of one tool, with the rules that were broken and the edits that fix them."""
     findings = ordered(verdict.findings)
     codes = sorted({finding.rule for finding in findings})
     code = _Code(Sources(verdict.sources), Regions(verdict.sources), cures or {})
@@ -48,7 +48,7 @@ def document(verdict: Verdict | Inspection, cures: Cures | None = None) -> dict[
         "runs": [
             {
                 "tool": {"driver": driver},
-                # Where that is, the reader knows: an absolute path would be this machine's.
+                # The reader knows where that is; an absolute path would be valid on one machine.
                 "originalUriBaseIds": {
                     ROOT: {"description": {"text": "The directory that gradledger ran in."}}
                 },
@@ -72,7 +72,7 @@ class _Code(NamedTuple):
 
 
 def _invocations(verdict: Verdict | Inspection) -> dict[str, Any]:
-    """What the results do not cover, as notifications; nothing where that is nothing."""
+    """What the results don't cover, as notifications; empty if there is nothing to say."""
     found = list(gaps(verdict))
     if not found:
         return {}
@@ -136,7 +136,7 @@ def _result(finding: Finding, code: _Code, prints: Fingerprints) -> dict[str, An
 
 
 def _code_flows(finding: Finding, code: _Code) -> dict[str, Any]:
-    """The path that shows the fault, for viewers that walk through it; nothing where none is."""
+    """The path that shows the fault, for viewers that step through it; empty if there is none."""
     if not finding.witness:
         return {}
     steps = [
@@ -178,7 +178,7 @@ def _fixes(finding: Finding, code: _Code) -> dict[str, Any]:
 
 def _location(place: Place, code: _Code) -> dict[str, Any]:
     path, cell = cell_of(place.path)
-    # Lines are those of the file, and the position of its code in a notebook's file isn't known.
+    # Lines would be those of the notebook's JSON file; where its code is in it isn't known.
     region: dict[str, Any] = {"startLine": 1 if cell else max(place.line, 1)}
     found = None if cell else code.regions.of(place)
     if found is not None and (found.end_line, found.end_column) > (found.line, found.column):
@@ -211,5 +211,5 @@ def _artifact(path: str) -> dict[str, str]:
 def _quoted(path: str) -> str:
     try:
         return quote(path.encode("utf-8", "surrogateescape"))
-    except UnicodeEncodeError:  # half a character, as Windows allows in a name
+    except UnicodeEncodeError:  # a lone surrogate, which Windows allows in a file name
         return quote(path.encode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""The lines of source that a verdict came with, ready to be shown."""
+"""The source lines that belong to a verdict, prepared for display."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from gradledger.ledger.places import Place
 from gradledger.report.visible import TAB, columns, cut, visible
 
 LONGEST = 120
-"""Longer lines are cut: they are data or minified, and the call is known by its place."""
+"""Longer lines are cut: they are data or minified, and the place tells which call is meant."""
 
-# As Python counts lines: a form feed, which `splitlines` breaks at, is none of them.
+# Lines as Python counts them: a form feed, at which `splitlines` breaks, doesn't end one.
 LINE_BREAK = re.compile(r"\r\n|\r|\n")
 
 
 class Sources:
-    """Looks up lines; what is not there is None, never an error."""
+    """Looks up lines; a missing one is None, never an error."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._texts = texts
         self._lines: dict[str, list[str]] = {}
 
     def line(self, path: str, number: int) -> str | None:
-        """A line as it is shown: no tab, nothing that a terminal obeys, and not too long."""
+        """A line for display: without tabs and control characters, and not too long."""
         raw = self._raw(path, number)
         return None if raw is None else cut(_shown(raw), LONGEST)
 
@@ -33,7 +33,7 @@ class Sources:
         return "" if line is None else line[: end_of_code(line)].strip()
 
     def span(self, place: Place) -> tuple[int, int]:
-        """From which column to which the shown line holds the code at a place."""
+        """The columns between which the displayed line has the code at a place."""
         line = self.line(place.path, place.line) or ""
         code = line[: end_of_code(line)].rstrip()
         start, end = len(code) - len(code.lstrip()), columns(code)
@@ -43,7 +43,7 @@ class Sources:
         return (called if start < called < end else start), end
 
     def column(self, place: Place) -> int:
-        """Which letter of its line a place begins at, counted from one as editors do."""
+        """The column at which a place begins, in characters from 1, as editors count."""
         before = (self._raw(place.path, place.line) or "").encode("utf-8", "replace")
         return len(before[: place.column].decode("utf-8", "ignore")) + 1
 
@@ -68,9 +68,9 @@ def end_of_code(line: str) -> int:
     code = line.lstrip()
     try:
         for token in generate_tokens(iter([code]).__next__):
-            # A line that is nothing but a comment is all there is to show.
+            # If the line is only a comment, that comment is shown.
             if token.type == COMMENT and token.start[1]:
                 return len(line) - len(code) + token.start[1]
-    except (TokenError, SyntaxError):  # the line alone is no statement
+    except (TokenError, SyntaxError):  # the line alone isn't a statement
         pass
     return len(line)

@@ -1,4 +1,4 @@
-"""How many findings each rule has, the most first."""
+"""The number of findings per rule, the most frequent first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradledger.rules import find
 
 
 def lines(verdict: Verdict | Inspection) -> Iterator[Line]:
-    """A row for each rule: the number, the rule and how bad it is."""
+    """A row for each rule: the number, the rule and its severity."""
     counts = Counter(finding.rule for finding in verdict.findings)
     rules = sorted(map(find, counts), key=lambda rule: (-counts[rule.code], rule.code))
     if not rules:

@@ -1,4 +1,4 @@
-"""The verdict in a sentence, and the tally of the run below it."""
+"""The verdict in one sentence, and the counts of the run below it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gradledger.rules.ordering import WORST_FIRST, ordered, severity
 
 
 def lines(verdict: Verdict, terminal: Terminal) -> Iterator[Line]:
-    """A calm end: do the books balance, what was counted, where to read on, what was not seen."""
+    """The last lines: do the books balance, the counts, where to read on, what was not seen."""
     tally = verdict.tally
     if not verdict.findings and not tally.entries:
         yield from _nothing(verdict, terminal)
@@ -34,13 +34,13 @@ def lines(verdict: Verdict, terminal: Terminal) -> Iterator[Line]:
 
 
 def uncovered(verdict: Verdict, terminal: Terminal) -> Iterator[Line]:
-    """What was not looked at: the absence of findings says nothing about it."""
+    """What was not looked at: having no findings says nothing about it."""
     for gap in gaps(verdict):
         yield from terminal.prose(gap.text, lead=gap.lead, indent=0)
 
 
 def _judged(verdict: Verdict) -> tuple[str, str]:
-    """The headline, and how bad it is."""
+    """The headline, and the style that shows its severity."""
     if balance(verdict):
         return "The books balance", "cure"
     level = worst(verdict)
@@ -51,7 +51,7 @@ def _judged(verdict: Verdict) -> tuple[str, str]:
 
 
 def _nothing(verdict: Verdict, terminal: Terminal) -> Iterator[Line]:
-    """If not everything was watched, the verdict can't say that there was nothing to see."""
+    """If something was not observed, the verdict can't say that there was nothing to audit."""
     subject = visible(verdict.subject)
     if verdict.unseen or verdict.trouble:
         said = f"no backward pass of {subject} was seen."
@@ -62,7 +62,7 @@ def _nothing(verdict: Verdict, terminal: Terminal) -> Iterator[Line]:
 
 
 def _score(verdict: Verdict) -> str:
-    """`1 error, 2 warnings` where there are findings; how the deposits went where they are well."""
+    """`1 error, 2 warnings` if there are findings, else what became of the deposits."""
     found = Counter(map(severity, verdict.findings))
     score = ", ".join(counted(found[s], s.value) for s in WORST_FIRST if found[s])
     if not faultless(verdict):
@@ -86,7 +86,7 @@ def _events(verdict: Verdict) -> str:
 
 
 def _deposits(verdict: Verdict, colon: str = ", ") -> str:
-    """`3,600 deposits, 3,600 spent`, and what else became of them."""
+    """`3,600 deposits, 3,600 spent`, and how many were cleared or left unspent."""
     tally = verdict.tally
     if not tally.entries:
         return ""

@@ -1,4 +1,4 @@
-"""A check in a sentence: what was found, what was looked at, and what is not known."""
+"""A check in one sentence: what was found, what was checked, and what is unknown."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from gradledger.report.terminal import Line, Terminal
 
 NAMED = 6
-"""So many rules are named to read on about, the worst first."""
+"""Up to this many rules are named for further reading, the worst first."""
 
 REASONS = 2
-"""So many reasons are given why code was not followed, the most frequent first."""
+"""Up to this many reasons are given why code was not followed, the most frequent first."""
 
 AS_FAR_AS_SEEN = "No fault found in what was followed"
-"""Said where not everything was followed, or not everything is shown."""
+"""The words used when not everything was followed, or not everything is shown."""
 
 
 def unknown(inspection: Inspection) -> Iterator[Line]:
@@ -33,7 +33,7 @@ def unknown(inspection: Inspection) -> Iterator[Line]:
 
 
 def lines(inspection: Inspection, terminal: Terminal) -> Iterator[Line]:
-    """A calm end, which never calls clean what was not followed."""
+    """The end of the text. Code that was not followed is never called clean."""
     if not _anything(inspection):
         yield from terminal.prose(_nothing(inspection), lead="Nothing to check:", indent=0)
     elif inspection.findings:
@@ -50,7 +50,7 @@ def lines(inspection: Inspection, terminal: Terminal) -> Iterator[Line]:
 
 
 def sentence(inspection: Inspection, terminal: Terminal) -> Iterator[Line]:
-    """The first of those lines alone."""
+    """Only the first of those lines."""
     for line in lines(inspection, terminal):
         yield line
         return
@@ -72,7 +72,7 @@ def _found(inspection: Inspection) -> Iterator[Line]:
     found = Counter(map(severity, inspection.findings))
     score = ", ".join(counted(found[s], s.value) for s in WORST_FIRST if found[s])
     files = _files(finding.at.path for finding in inspection.findings)
-    # A finding may be in a file that another one imports and that wasn't named.
+    # A finding may be in a file that wasn't named, but is imported by one that was.
     looked_at = counted(max(inspection.files, files), "file")
     yield ((judged, style), f": {score} in {files:,} of {looked_at}.")
 
@@ -90,7 +90,7 @@ def _clean(inspection: Inspection) -> Iterator[Line]:
 
 
 def _anything(inspection: Inspection) -> bool:
-    """Whether there are gradients in it, as far as can be told."""
+    """True if it uses gradients, as far as is known."""
     return bool(
         inspection.findings
         or inspection.followed
@@ -111,7 +111,7 @@ def _nothing(inspection: Inspection) -> str:
 
 
 def _asides(inspection: Inspection) -> Iterator[str]:
-    """What was followed; what was not, and why; what is hidden, and how it is shown."""
+    """What was followed; what was not, and why; what is hidden, and which option shows it."""
     if done := ", ".join(_done(inspection)):
         yield done
     if inspection.unknown:
@@ -150,7 +150,7 @@ def _reasons(inspection: Inspection) -> str:
 
 
 def _files(paths: Iterable[str]) -> int:
-    """How many these are, where the cells of a notebook are one file."""
+    """How many files these are; the cells of a notebook count as one."""
     from gradledger.report.paths import cell_of
 
     return len({cell_of(path)[0] for path in paths})

@@ -1,4 +1,4 @@
-"""HTML is written by Jinja2: all that comes from a program is escaped."""
+"""Loads Jinja2 templates, which escape everything that comes from a program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import jinja2
 
 @cache
 def template(package: str, name: str) -> jinja2.Template:
-    """A file in `templates`, beside this file of the package that asks for it."""
+    """A file in the `templates` folder of the package that calls this."""
     surroundings = jinja2.Environment(
         autoescape=True,
         loader=jinja2.FileSystemLoader(os.path.join(os.path.dirname(package), "templates")),

@@ -1,6 +1,6 @@
-"""How gradledger looks in a terminal, and in a pipe: the same lines, with and without colour.
+"""Output to a terminal or a pipe: the same lines, with and without colour.
 
-Commands lay out lines of styled pieces. Only where colour is wanted does rich paint them.
+Commands make lines of styled pieces. rich is loaded only if there is colour.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WIDEST = 100
 """Longer lines are hard to read, however wide the terminal."""
 NARROWEST = 40
 PIPED = 80
-"""Into a pipe or a file: always the same, whatever the terminal round it."""
+"""Into a pipe or a file: always the same, whatever the size of the terminal."""
 
 STYLES = {
     "title": "bold",
@@ -48,27 +48,27 @@ STYLES = {
 
 
 class Terminal:
-    """A stream as it is now, standard output unless another one is given."""
+    """An output stream: standard output, unless another one is given."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = sys.stdout if stream is None else stream
         on_screen = self.stream.isatty()
         smart = on_screen and os.environ.get("TERM") not in ("dumb", "unknown")
-        # A file that somebody names is no screen, whatever is forced.
+        # A named output file never gets colour, whatever FORCE_COLOR says.
         forced = bool(os.environ.get("FORCE_COLOR")) and self.stream in (sys.stdout, sys.stderr)
         self.colour = not os.environ.get("NO_COLOR") and (forced or smart)
         self.width = min(_columns(self.stream), WIDEST) if on_screen or self.colour else PIPED
         self.console = self._console() if self.colour else None
 
     def show(self, lines: Iterable[Line]) -> None:
-        """Prints the lines. None is cut, and only prose is ever wrapped."""
+        """Prints the lines. Lines are never cut, and only prose is wrapped."""
         for line in lines:
             if self.console is None:
                 put("".join(map(plain, line)).rstrip(), self.stream)
             else:
                 from rich.text import Text
 
-                # Caught, and then printed by us: rich would exit by itself on a closed pipe.
+                # Captured, and then printed by us: rich would exit by itself on a closed pipe.
                 with self.console.capture() as painted:
                     text = Text.assemble(*map(_harmless, line))
                     self.console.print(text, soft_wrap=True, end="")
@@ -97,7 +97,7 @@ class Terminal:
         return self._code_apart(text.split("`"))
 
     def _code_apart(self, parts: Sequence[str], *, code: bool = False) -> Line:
-        """Every second part is code. The backticks between them show where colour does not."""
+        """Every second part is code. Without colour, the backticks stay."""
         pieces: list[Piece] = []
         for number, part in enumerate(parts):
             if number:
@@ -107,7 +107,7 @@ class Terminal:
         return pieces
 
     def frame(self, program: Program, style: str, sign: str = "^") -> Iterator[Line]:
-        """The lines of a program that matter, with what its marks say below the marked ones."""
+        """The important lines of a program, with the messages of its marks below them."""
         from gradledger.report.frames import Mark, framed
 
         lines = program.lines
@@ -128,7 +128,7 @@ class Terminal:
         return list(painter.highlight(text).split(allow_blank=True))
 
     def waiting(self, text: str) -> AbstractContextManager[object]:
-        """A sign of life while something takes its time, on a screen only."""
+        """Shows progress while something takes long; on a screen only."""
         if self.console is None or not self.stream.isatty():
             from contextlib import nullcontext
 
@@ -156,7 +156,7 @@ def width(line: Line) -> int:
 def _filled(text: str, width: int, margin: str) -> list[str]:
     if text.isprintable() and len(text) <= width:
         return [text.rstrip()] if text.strip() else []
-    from textwrap import wrap  # not for the few words that most reports consist of
+    from textwrap import wrap  # not needed for the few words of most reports
 
     return wrap(
         text,
@@ -187,5 +187,5 @@ def _columns(stream: TextIO) -> int:
         return max(int(asked), NARROWEST)
     try:
         return max(os.get_terminal_size(stream.fileno()).columns or PIPED, NARROWEST)
-    except (OSError, ValueError):  # no terminal, or no file at all
+    except (OSError, ValueError):  # not a terminal, or not even a file
         return PIPED

@@ -1,4 +1,4 @@
-"""Findings for people: each like a good compiler error."""
+"""Findings as text, each in the form of a compiler error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gradledger.rules.ordering import ordered, severity
 
 
 def full(verdict: Verdict | Inspection, terminal: Terminal) -> Iterator[Line]:
-    """The findings, worst first, each with its code and an empty line below."""
+    """The findings, worst first, each with its code frame and an empty line below."""
     sources = Sources(verdict.sources)
     for finding in ordered(verdict.findings):
         yield from _finding(finding, verdict, terminal, sources)
@@ -50,9 +50,9 @@ def _finding(
 
 
 def _headline(finding: Finding, terminal: Terminal) -> Line:
-    """On one line, however long: editors and people look for it."""
+    """On one line, however long: editors parse it, and people search for it."""
     rule, level = find(finding.rule), severity(finding).value
-    # An error that was observed or is certain is the plain case, and needs no word.
+    # An error that was observed or is certain is the usual case, and needs no word.
     sure = finding.certainty
     words = [level] * (level != "error") + [sure] * (sure in MEANINGS)
     kind = f" ({', '.join(words)})" if words else ""
@@ -67,7 +67,7 @@ def _headline(finding: Finding, terminal: Terminal) -> Line:
 
 
 def _frame(finding: Finding, terminal: Terminal, sources: Sources) -> Iterator[Line]:
-    """The finding's line and those of its evidence in the same file; a lone gap is filled."""
+    """The finding's line and those of its evidence in that file; gaps of one line are filled."""
     here = finding.at
     if sources.line(here.path, here.line) is None:
         yield from terminal.prose(finding.detail, indent=len(MARGIN))

@@ -1,7 +1,7 @@
-"""Text that a terminal shows and does not obey, and how wide it is there.
+"""Makes text safe to print: control characters become visible ones. Also measures its width.
 
-Source lines, paths and parameter names are other people's: an escape sequence in one of them
-could hide a finding, or rewrite the screen.
+Source lines, paths and parameter names come from others: an escape sequence in one of them could
+hide a finding or rewrite the screen.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
 
 TAB = 4
 
-# Compiled when first needed: most text is harmless, and this one takes its time.
+# Compiled when first needed: most text is harmless, and compiling this takes long.
 _OBEYED = (
     "[\x00-\x1f\x7f-\x9f"  # control characters
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # they turn the direction of what follows
-    "\u2028\u2029"  # line breaks to some, none to others
-    "\ud800-\udfff]"  # halves of characters: file names that are no UTF-8
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # they change the direction of text
+    "\u2028\u2029"  # line breaks for some programs, not for others
+    "\ud800-\udfff]"  # lone surrogates: file names that aren't UTF-8
 )
 _UNKNOWN = "\ufffd"
 
 
 def visible(text: str) -> str:
-    """The same number of characters, with a picture in place of each that a terminal obeys."""
+    """The same number of characters, with a symbol for each control character."""
     if text.isprintable():
         return text
-    import re  # with enum, which it loads, it takes longer than most reports
+    import re  # loading it (with enum) takes longer than most reports
 
     return re.sub(_OBEYED, _picture, text)
 
@@ -64,7 +64,7 @@ def cut(text: str, most: int) -> str:
 
 
 def put(text: str, stream: TextIO) -> None:
-    """Prints a line. A letter that the stream's encoding lacks becomes a question mark."""
+    """Prints a line. A character that the stream's encoding lacks becomes a question mark."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     # Not `stream.reconfigure`: it may be the standard output of a script that is being audited.
     print(text.encode(encoding, "replace").decode(encoding), file=stream)

@@ -1,4 +1,4 @@
-"""The path that shows a fault, in rows: what happens in which round. Like rounds are told once."""
+"""The path that shows a fault, in rows by iteration. Iterations that are alike are joined."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from gradledger.report.sources import Sources
 from gradledger.report.visible import visible
 
 ENDS = 4
-"""Of a long path, so many rows are shown from either end."""
+"""A long path shows this many rows from each end."""
 
 Group = tuple[str, Sequence[WitnessStep]]
-"""The steps of one round, and what that is called."""
+"""The steps of one iteration, and its name."""
 
 
 def path(finding: Finding, sources: Sources) -> Iterator[Row]:
-    """A row for each step. Code is shown where its place comes first."""
+    """A row for each step. Code is shown where a place first appears."""
     rows = list(_rows(finding, sources))
     if len(rows) > 2 * ENDS + 1:
         left_out = len(rows) - 2 * ENDS
@@ -48,7 +48,7 @@ def _when(step: WitnessStep) -> str:
 
 
 def _joined(groups: list[Group]) -> Iterator[Group]:
-    """The rounds; those that are alike and follow on one another as one, apart from the last."""
+    """The iterations; consecutive ones that are alike are joined, except the last."""
     while groups:
         when, steps = groups[0]
         alike = 1

@@ -1,8 +1,8 @@
-"""What happened in a run, in turns: what every report of a recording is made of.
+"""The chronicle of a run: what happened in each turn. Every report of a recording is made from it.
 
-`told` replays a recording through the ledger, without torch; `glimpse` only looks into it. The rest
-is the story's shape (`story`), in words (`weighing`), window by window (`windows`), and rank beside
-rank (`ranks`).
+`told` replays a recording through the ledger, without torch; `glimpse` reads only its findings.
+`story` has the data types, `weighing` describes weights in words, `windows` lists windows, and
+`ranks` compares ranks.
 """
 
 from gradledger.report.chronicle.filming import Shot

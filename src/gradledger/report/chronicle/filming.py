@@ -1,4 +1,4 @@
-"""Keeps a stretch of a run with the pages of the ledger, to be played step by step."""
+"""Keeps some events of a run with the state of the ledger before and after, for the player."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from gradledger.ledger.page import Page
 from gradledger.plays.steps import SHOWN
 
 BEFORE = 36
-"""So many events that lead to a finding are kept,"""
+"""How many events before a finding are kept,"""
 AFTER = 24
-"""and so many after it."""
+"""and how many after it."""
 NEVER = -1
 
 
@@ -35,7 +35,7 @@ class Film:
         """How many more there is room for."""
 
     def take(self, number: int, shot: Shot) -> None:
-        """Something happened."""
+        """Keeps the event if it is near the one that is wanted."""
         if type(shot.event) not in SHOWN:
             return
         is_before = number <= self._wanted
@@ -52,12 +52,12 @@ class Film:
 
     @property
     def shots(self) -> tuple[Shot, ...]:
-        """In order."""
+        """The kept events, in order."""
         return tuple(self._shots)
 
 
 def _continues(event: Event, last: Event) -> bool:
-    """Whether it is another piece of the same call."""
+    """True if the event is another part of the same call."""
     is_piece = (isinstance(event, Backward) and event.continues) or (
         isinstance(event, Step) and event.within
     )

@@ -1,4 +1,4 @@
-"""What an event is on a timeline."""
+"""Turns events into the marks of a timeline."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ _KINDS: dict[type[Event], str] = {
 
 
 class Marker:
-    """Knows which cells are whose."""
+    """Makes marks; keeps track of which optimizer owns which cells."""
 
     def __init__(self, lanes: Numbered[str], sites: Numbered[Place]) -> None:
         self._lanes = lanes
         self._sites = sites
 
     def mark(self, event: Event, page: Page) -> Mark | None:
-        """The mark of an event on the page before it; None where it is nothing to look at."""
+        """The mark of an event, given the page before it; None if the timeline doesn't show it."""
         kind = _KINDS.get(type(event))
         lanes: tuple[int, ...] = ()
         match event:

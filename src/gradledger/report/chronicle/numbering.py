@@ -1,4 +1,4 @@
-"""Numbers in place of things that repeat."""
+"""Numbers instead of values that repeat."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class Numbered(Generic[T]):
-    """Gives each different thing a number, from 0 on."""
+    """Gives each different value a number, from 0 on."""
 
     def __init__(self) -> None:
         self._numbers: dict[T, int] = {}
@@ -18,5 +18,5 @@ class Numbered(Generic[T]):
 
     @property
     def all(self) -> tuple[T, ...]:
-        """In the order of their numbers."""
+        """The values, in the order of their numbers."""
         return tuple(self._numbers)

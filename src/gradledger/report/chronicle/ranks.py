@@ -14,22 +14,22 @@ from gradledger.rules.ranks import Testimony, merged
 
 
 class Difference(NamedTuple):
-    """Turns in a row in which ranks did different things."""
+    """Consecutive turns in which ranks did different things."""
 
     turn: int
     last_turn: int
     ranks: tuple[int, ...]
-    """Those that did not do what the first one did."""
+    """The ranks that did something else than the first one."""
     what: str
-    """What each did in the first of these turns."""
+    """What each rank did in the first of these turns."""
 
 
 Deed = tuple[tuple[str, tuple[str, ...], str], ...]
-"""A turn in words that mean the same on each rank: kind, optimizers, place."""
+"""A turn in terms that are the same on each rank: kinds of events, optimizers, places."""
 
 
 def together(chronicles: Sequence[Chronicle]) -> Verdict:
-    """One verdict of all ranks, and of those that left no recording the fact."""
+    """One verdict for all ranks; it also says which ranks left no recording."""
     first, *others = sorted(chronicles, key=lambda one: one.run.rank)
     if first.run.world_size == 1:
         return first.verdict
@@ -40,7 +40,7 @@ def together(chronicles: Sequence[Chronicle]) -> Verdict:
 
 
 def differences(chronicles: Sequence[Chronicle]) -> tuple[Difference, ...]:
-    """Where ranks went separate ways, turn by turn; what is alike is left out."""
+    """The turns in which ranks did different things."""
     if len(chronicles) < 2:
         return ()
     deeds = [[_deed(pattern, one) for pattern in one.patterns] for one in chronicles]

@@ -1,4 +1,4 @@
-"""What a step spends, and what becomes of deposits, read off the page before the event."""
+"""What a step spends and what becomes of deposits, from the ledger's page before the event."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gradledger.ledger.places import Place
 
 
 class Spent(NamedTuple):
-    """Deposits of one call site in what a step spends."""
+    """The deposits of one call site that a step spends."""
 
     at: Place
     deposits: int
@@ -31,7 +31,7 @@ class Ended(NamedTuple):
 
 
 def spent(step: Step, page: Page) -> tuple[Spent, ...]:
-    """The deposits by call site, the new ones first, each in the order in which they came.
+    """The deposits by call site, the new ones first, in order of arrival.
 
     Cells with different histories hold different numbers of them: the largest counts.
     """
@@ -49,7 +49,7 @@ def spent(step: Step, page: Page) -> tuple[Spent, ...]:
 
 
 def ended(event: Event, page: Page) -> Iterator[Ended]:
-    """What the event decides: entries spent, spent again, cleared unspent, or left in what died."""
+    """What the event decides: entries spent, spent again, cleared unspent, or left when deleted."""
     match event:
         case Step():
             for names, cell in page.spent_by(event):

@@ -1,4 +1,4 @@
-"""The shape of a chronicle.
+"""The data types of a chronicle.
 
 Training repeats itself, and so does its chronicle: ten thousand turns follow a handful of
 patterns. What differs from turn to turn (how much a deposit weighs, what a step spends) is
@@ -35,13 +35,13 @@ KINDS = (
     "epoch",
     "end",
 )
-"""What a mark can be of. `norm`: somebody took the norm and changed nothing."""
+"""The kinds of marks. `norm`: the norm was computed, and nothing was clipped."""
 
 FATES = ("spent", "spent again", "cleared", "left over")
-"""What can become of a deposit. What is spent and then cleared counts as spent."""
+"""What can become of a deposit. One that is spent and then cleared counts as spent."""
 
 NOBODY = ""
-"""The name of the lane of cells that no optimizer holds."""
+"""The name of the lane for cells that no optimizer owns."""
 
 
 class Lane(NamedTuple):
@@ -50,9 +50,9 @@ class Lane(NamedTuple):
     name: str
     """In the ledger's events; `NOBODY` where cells have no owner."""
     called: str
-    """What the program calls it."""
+    """The program's name for it."""
     parameters: int = 0
-    """How many it has ever held."""
+    """How many it has held in the whole run."""
     made_at: Place | None = None
 
 
@@ -119,16 +119,16 @@ class Chronicle:
     run: RunInfo
     subject: str
     ended: bool
-    """The run came to its end. Else it was cut off, or goes on."""
+    """True if the run has ended. Otherwise it was cut off, or is still going on."""
     lost: int
-    """How many things could not be recorded."""
+    """How many events could not be recorded."""
     seconds: float
     verdict: Verdict
     """Of this process alone."""
     lanes: tuple[Lane, ...]
     """In the order in which the optimizers were made."""
     sites: tuple[Place, ...]
-    """Wherever something happened."""
+    """All places where something happened."""
     weights: tuple[Weight, ...]
     patterns: tuple[tuple[Mark, ...], ...]
     turns: array[int]
@@ -136,25 +136,25 @@ class Chronicle:
     times: array[int]
     """For each turn, when it ended, in nanoseconds since the start."""
     deposits: array[int]
-    """For each mark of a deposit, in order through all turns: its weight."""
+    """For each deposit mark, in the order of the run: its weight."""
     spends: array[int]
-    """For each mark of a spend, in order through all turns: its spending."""
+    """For each spend mark, in the order of the run: its spending."""
     spendings: tuple[Spending, ...]
     pins: tuple[Pin, ...]
     flows: tuple[Flow, ...]
     film: tuple[Shot, ...] = ()
-    """What happened around the first finding, or at the beginning, to be played."""
+    """The events around the first finding, or the first ones, for the player."""
     fingerprints: Fingerprints = field(default_factory=list)
-    """What the replicas looked like after which step."""
+    """Fingerprints of the replicas' parameters after some steps."""
     measures: Mapping[tuple[str, int, str], Measured] = field(default_factory=dict)
     """By name, lane and cell."""
 
     def measured(self, name: str, lane: int, cell: str = "") -> Measured:
-        """In which turns something was measured, and the numbers. No cell: all together."""
+        """The turns in which something was measured, and the values. No cell: all together."""
         return self.measures.get((name, lane, cell)) or (array("L"), array("d"))
 
     def cells(self, name: str, lane: int) -> tuple[str, ...]:
-        """The parameters of which there are measures, in the order of their names."""
+        """The parameters that were measured, in the order of their names."""
         found = (cell for series, of, cell in self.measures if (series, of) == (name, lane))
         return tuple(sorted(filter(None, found), key=_counting))
 

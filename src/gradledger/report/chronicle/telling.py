@@ -1,4 +1,4 @@
-"""Tells a recording in turns, by keeping the books once more."""
+"""Makes a chronicle of a recording, by posting its events to a ledger again."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ from gradledger.rules.ordering import ordered
 from gradledger.rules.ranks import Testimony
 
 MOST = 20_000
-"""Different things that may happen before it is forgotten what came of them."""
+"""How many different outcomes are cached before the cache is emptied."""
 
 
 def told(recording: Recording) -> Chronicle:
-    """The whole recording."""
+    """The chronicle of the whole recording."""
     names: Names = {remark.name: remark.text for remark in recording.remarks("called")}
     about = {remark.topic: remark.text for remark in recording.remarks("subject", "trouble")}
     noted = _one_per_fault(recording.findings())
@@ -99,7 +99,7 @@ def told(recording: Recording) -> Chronicle:
 
 
 def glimpse(recording: Recording) -> Testimony:
-    """What the recording says without its events: quick, however many there are."""
+    """The verdict without reading the events: quick, however many there are."""
     names: Names = {remark.name: remark.text for remark in recording.remarks("called")}
     about = {remark.topic: remark.text for remark in recording.remarks("subject", "trouble")}
     verdict = Verdict(
@@ -113,7 +113,7 @@ def glimpse(recording: Recording) -> Testimony:
 
 
 def _one_per_fault(findings: Iterable[Noted]) -> list[Noted]:
-    """As the auditor shows them: symptoms give way to causes, the worst come first."""
+    """As the auditor shows them: without symptoms of other findings, the worst first."""
     by_finding = {noted.finding: noted for noted in findings}
     return [by_finding[kept] for kept in ordered(one_per_fault(by_finding, YIELDS_TO))]
 
@@ -131,7 +131,7 @@ def _last_part(script: str) -> str:
 
 
 class _Outcome(NamedTuple):
-    """What an event is on a page. Both are kept, so that their identities stay theirs."""
+    """The outcome of an event on a page. It keeps both alive, so that their ids stay valid."""
 
     page: Page
     event: Event
@@ -141,7 +141,7 @@ class _Outcome(NamedTuple):
 
 
 class Teller:
-    """Takes events in order; has the chronicle in pieces when all are told."""
+    """Takes events in order, and collects the parts of the chronicle."""
 
     def __init__(self, wanted: Iterable[int] = (), film: Film | None = None) -> None:
         self.book = Book()
@@ -157,24 +157,24 @@ class Teller:
         self._made_at: dict[str, Place] = {}
         self._held: dict[str, CellNames] = {}
         self._owned: set[str] = set()
-        """Cells that some optimizer holds; others may have the names of those that are gone."""
+        """Cells that some optimizer holds now; a new cell may reuse the name of a deleted one."""
         self.parameters = 0
-        """How many parameters optimizers have held, all together."""
+        """How many parameters the optimizers have held in total."""
         self._flows: Counter[tuple[Place, str | None, str]] = Counter()
         self._outcomes: dict[tuple[int, int], _Outcome] = {}
         self._turn: list[Mark] = []
         self._opened: dict[int, int] = {}
-        """For each lane with an open window, in which turn that began."""
+        """For each lane with an open window, the turn in which it began."""
         self._steps: dict[int, array[int]] = {}
         """For each lane, the turns that its steps ended."""
         self._wanted = sorted(set(wanted), reverse=True)
         self._positions: dict[int, tuple[int, int]] = {}
         self._ns = 0
 
-    # Telling
+    # Taking events
 
     def tell(self, number: int, ns: int, event: Event) -> None:
-        """Something happened."""
+        """Takes the next event."""
         outcome = self._outcome(event)
         before = self.book.page
         self.book.post(event)
@@ -194,7 +194,7 @@ class Teller:
             self._turn_ends()
 
     def end(self) -> None:
-        """That was all."""
+        """Call it after the last event."""
         if self._turn:
             self._turn_ends()
         for left in left_over(self.book.page):
@@ -235,7 +235,7 @@ class Teller:
                 self._close(mark.lanes)
 
     def _close(self, lanes: tuple[int, ...]) -> None:
-        """Windows of which nothing is left were cleared."""
+        """Forgets open windows that have no unspent deposit left: they were cleared."""
         names = self._lanes.all
         for lane in lanes:
             if lane in self._opened and not any(
@@ -263,7 +263,7 @@ class Teller:
         self._made_at.setdefault(event.optimizer, event.at)
         self._held[event.optimizer] = self._held.get(event.optimizer, frozenset()) | event.cells
 
-    # Asking
+    # Results
 
     def lanes(self, names: Names) -> tuple[Lane, ...]:
         """The optimizers."""
@@ -276,7 +276,7 @@ class Teller:
         )
 
     def flows(self) -> tuple[Flow, ...]:
-        """From call sites to optimizers to what became of it, in the order of the code."""
+        """From call sites to optimizers to fates, in the order of the code."""
         found = [
             Flow(self.sites(at), self._lanes(owner or NOBODY), fate, entries)
             for (at, owner, fate), entries in self._flows.items()
@@ -285,7 +285,7 @@ class Teller:
         return tuple(sorted(found, key=lambda flow: (sites[flow.site].sort_key, *flow[1:])))
 
     def position(self, number: int) -> tuple[int, int]:
-        """The turn of a requested event, and its mark in that turn."""
+        """The turn of one of the `wanted` events, and its mark in that turn."""
         return self._positions.get(number, (0, 0))
 
     def pin(self, index: int, noted: Noted) -> Pin:
@@ -295,7 +295,7 @@ class Teller:
         return Pin(index, turn, mark, last)
 
     def measures(self, recording: Recording) -> dict[tuple[str, int, str], Measured]:
-        """What was measured, by turns. The steps of an optimizer are counted from 1."""
+        """The measured series, by turn. An optimizer's steps count from 1."""
         found: dict[Any, Measured] = {}
         lanes = {name: lane for lane, name in enumerate(self._lanes.all)}
         for measure in recording.measures():

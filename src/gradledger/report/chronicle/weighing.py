@@ -1,4 +1,4 @@
-"""How much a deposit weighs, in words."""
+"""The weight of a deposit, in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A chronicle window by window, for whoever makes tables of it."""
+"""The windows of a chronicle, one by one, for tables."""
 
 from __future__ import annotations
 
