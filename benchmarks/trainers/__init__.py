@@ -127,13 +127,17 @@ TRAINERS = {
     "Stepper": "stepper:WithStepper",
     "Accelerate": "accelerator:WithAccelerate",
     "Accelerate, items counted": "accelerator:WithAccelerateItems",
+    "Accelerate, gradledger": "accelerator:WithAccelerateStepper",
     "Fabric": "fabric:WithFabric",
     "Lightning Trainer": "lightning_trainer:LightningTrainer",
+    "Lightning Trainer, gradledger": "lightning_trainer:LightningExact",
     "HF Trainer": "hf_trainer:HFTrainer",
     "HF Trainer, items counted": "hf_trainer:HFTrainerItems",
+    "HF Trainer, gradledger": "hf_trainer:HFTrainerExact",
     "ignite": "ignite_engine:WithIgnite",
 }
-"""Two names for a trainer that documents an exact way besides its usual one."""
+"""Two names for a trainer that documents an exact way besides its usual one, and another for what
+gradledger has for it."""
 
 PACKAGES = ("torch", "gradledger", "accelerate", "lightning", "transformers", "pytorch-ignite")
 

@@ -13,6 +13,7 @@ from torch.nn.functional import mse_loss
 
 from benchmarks.tasks import Data, Loop, Task
 from benchmarks.trainers import Batch, NotOffered, Pair, Work, items
+from gradledger.integrations.accelerate import make_stepper
 
 GUIDE = "its guide 'Performing gradient accumulation with Accelerate'"
 
@@ -148,6 +149,75 @@ class WithAccelerateItems(WithAccelerate):
 
     def train_and_save(self, work: Work, count: int, folder: Path) -> None:
         raise NotOffered("the recipe saves nothing")
+
+
+class WithAccelerateStepper:
+    """What Accelerate has prepared, in a Stepper."""
+
+    how: ClassVar[dict[str, str]] = WithAccelerate.how | {
+        "train": "make_stepper(accelerator, model, optimizer) after prepare, and its loop "
+        "(docs/frameworks.md, 'Exact windows')",
+        "catch": "try around forward and backward; after a fault of the data stepper.drop() and "
+        "the pass begins again, as Accelerate's iterator has ended",
+        "save": "save_state and load_state",
+        "two": "a Stepper for each net, with one pass around the other's",
+    }
+
+    def train(self, work: Work) -> None:
+        prepared = _Stepped(_accelerator(work.window, half=work.half), work)
+        while not prepared.ended():
+            prepared.stepper.drop()
+
+    def train_two(self, pair: Pair) -> None:
+        accelerator = _accelerator(pair.window)
+        steppers = {
+            who: make_stepper(accelerator, net, optimizer)
+            for who, net, optimizer in (
+                ("generator", *accelerator.prepare(pair.generator, pair.generator_optimizer)),
+                ("critic", *accelerator.prepare(pair.critic, pair.critic_optimizer)),
+            )
+        }
+        batches = steppers["critic"].over(accelerator.prepare(pair.data))
+        for noise, real in steppers["generator"].over(batches):
+            for who, loss in pair.turns(noise, real):
+                steppers[who].backward(loss(), items=len(real))
+
+    def train_and_save(self, work: Work, count: int, folder: Path) -> None:
+        prepared = _Stepped(_accelerator(work.window), work)
+        prepared.ended(count)
+        prepared.accelerator.save_state(str(folder / "state"))
+
+    def resume(self, work: Work, folder: Path) -> None:
+        prepared = _Stepped(_accelerator(work.window), work)
+        prepared.accelerator.load_state(str(folder / "state"))
+        prepared.ended()
+
+
+class _Stepped:
+    def __init__(self, accelerator: Accelerator, work: Work) -> None:
+        self.accelerator, self.work = accelerator, work
+        self.model, optimizer, self.data = accelerator.prepare(
+            work.model, work.optimizer, work.data
+        )
+        self.stepper = make_stepper(
+            accelerator, self.model, optimizer, clip_norm=work.clip, scheduler=work.scheduler
+        )
+
+    def ended(self, count: int | None = None) -> bool:
+        """Whether the pass came to its end, and not to a fault of the data."""
+        work = self.work
+        try:
+            for i, (x, y) in enumerate(self.stepper.over(self.data), 1):
+                try:
+                    self.stepper.backward(work.criterion(self.model(x), y), items=items(y))
+                except work.catches:
+                    continue
+                work.meddle(i, work.optimizer)
+                if i == count:
+                    break
+        except work.catches:
+            return False
+        return True
 
 
 def _accelerator(window: int, *, half: bool = False) -> Accelerator:

@@ -21,6 +21,7 @@ from transformers.utils.logging import set_verbosity
 from benchmarks.tasks import Loop, Task
 from benchmarks.trainers import Batch, NotOffered, Pair, Work
 from benchmarks.trainers.pacing import Paced
+from gradledger.integrations.transformers import ExactTrainer
 
 set_verbosity(logging.ERROR)
 
@@ -40,6 +41,11 @@ class HFTrainer:
         "guide 'Trainer', 'Checkpoints'",
     }
     items_counted = False
+
+    @property
+    def kind(self) -> Any:
+        """Which Trainer."""
+        return _Catching
 
     def train(self, work: Work) -> None:
         with TemporaryDirectory() as folder:
@@ -63,7 +69,7 @@ class HFTrainer:
     def resume(self, work: Work, folder: Path) -> None:
         self._trainer(work, folder).train(resume_from_checkpoint=True)
 
-    def _trainer(self, work: Work, folder: Path, **options: Any) -> _Catching:
+    def _trainer(self, work: Work, folder: Path, **options: Any) -> Any:
         shuffled = isinstance(work.data.sampler, RandomSampler)
         arguments = _arguments(
             folder,
@@ -74,7 +80,7 @@ class HFTrainer:
             **options,
         )
         constant = LambdaLR(work.optimizer, lambda _: 1.0)
-        trainer = _Catching(
+        trainer = self.kind(
             work,
             model=_WithoutLoss(work.model)
             if self.items_counted
@@ -100,6 +106,19 @@ class HFTrainerItems(HFTrainer):
         "guide 'Gradient accumulation', 'Loss scaling', and as models of the library do",
     }
     items_counted = True
+
+
+class HFTrainerExact(HFTrainer):
+    """ExactTrainer, with a model that gives its mean loss."""
+
+    how: ClassVar[dict[str, str]] = HFTrainer.how | {
+        "train": "ExactTrainer in place of Trainer, with a model that gives its mean loss "
+        "(docs/frameworks.md, 'Exact windows')",
+    }
+
+    @property
+    def kind(self) -> Any:
+        return _CatchingExactly
 
 
 class _Cut(Exception):
@@ -132,7 +151,9 @@ def _counted(criterion: Criterion) -> Criterion:
     return compute_loss
 
 
-class _Catching(Transformers):
+class _Catches:
+    """What the user adds to a Trainer."""
+
     def __init__(self, work: Work, **options: Any) -> None:
         self.work = work
         self.left = -1
@@ -143,9 +164,18 @@ class _Catching(Transformers):
             raise _Cut
         self.left -= 1
         try:
-            return super().training_step(*args, **kwargs)
+            loss: Tensor = super().training_step(*args, **kwargs)  # type: ignore[misc]
         except self.work.catches:
             return torch.tensor(0.0)
+        return loss
+
+
+class _Catching(_Catches, Transformers):
+    pass
+
+
+class _CatchingExactly(_Catches, ExactTrainer):  # type: ignore[misc]
+    pass
 
 
 class _Meddling(TrainerCallback):

@@ -17,8 +17,9 @@ from torch.nn.functional import mse_loss
 from torch.optim import Optimizer
 
 from benchmarks.tasks import Loop, Task
-from benchmarks.trainers import Batch, Pair, Work
+from benchmarks.trainers import Batch, Pair, Work, items
 from benchmarks.trainers.pacing import Paced
+from gradledger.integrations.lightning import ExactWindows
 
 logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
 
@@ -60,6 +61,43 @@ class LightningTrainer:
         _trainer(work).fit(_Module(work), work.data, ckpt_path=path)
 
 
+class LightningExact:
+    """A module with the mixin."""
+
+    how: ClassVar[dict[str, str]] = LightningTrainer.how | {
+        "train": "the mixin ExactWindows, and fit(module, module.over(loader)) "
+        "(docs/frameworks.md, 'Exact windows')",
+        "catch": "try around forward and self.stepper.backward; fit again after a fault of the "
+        "data",
+        "two": "the same with self.steppers, one for each optimizer",
+    }
+
+    def train(self, work: Work) -> None:
+        half = MixedPrecision("16-mixed", "cpu", work.scaler()) if work.half else None
+        module = _Exact(work)
+        trainer = _trainer(plugins=half)
+        while True:
+            try:
+                return trainer.fit(module, module.over(work.data))
+            except work.catches:
+                continue
+
+    def train_two(self, pair: Pair) -> None:
+        module = _TwoNetsExactly(pair)
+        _trainer().fit(module, module.over(pair.data))
+
+    def train_and_save(self, work: Work, count: int, folder: Path) -> None:
+        saving = ModelCheckpoint(folder, "checkpoint", every_n_train_steps=1)
+        module = _Exact(work, end=count)
+        with suppress(_Cut):
+            _trainer(callbacks=[saving]).fit(module, module.over(work.data))
+
+    def resume(self, work: Work, folder: Path) -> None:
+        module = _Exact(work)
+        path = folder / "checkpoint.ckpt"
+        _trainer().fit(module, module.over(work.data), ckpt_path=path)
+
+
 class _Cut(Exception):
     """The end of a run that nobody wanted."""
 
@@ -90,6 +128,42 @@ class _Module(LightningModule):
             return self.work.optimizer
         scheduler = {"scheduler": self.work.scheduler, "interval": "step"}
         return {"optimizer": self.work.optimizer, "lr_scheduler": scheduler}
+
+
+class _Exact(ExactWindows, LightningModule):
+    def __init__(self, work: Work, end: int | None = None) -> None:
+        super().__init__(accumulate=work.window, clip_norm=work.clip)
+        self.model, self.work, self.end = work.model, work, end
+
+    def training_step(self, batch: Batch, batch_idx: int) -> None:
+        if batch_idx == self.end:
+            raise _Cut
+        x, y = batch
+        try:
+            loss = self.work.criterion(self.model(x), y)
+            self.stepper.backward(loss, items=items(y))
+        except self.work.catches:
+            return
+
+    def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
+        self.work.meddle(batch_idx + 1, self.optimizers())
+
+    configure_optimizers = _Module.configure_optimizers
+
+
+class _TwoNetsExactly(ExactWindows, LightningModule):
+    def __init__(self, pair: Pair) -> None:
+        super().__init__(accumulate=pair.window)
+        self.generator, self.critic, self.pair = pair.generator, pair.critic, pair
+
+    def training_step(self, batch: Batch, batch_idx: int) -> None:
+        noise, real = batch
+        steppers = dict(zip(self.pair.optimizers(), self.steppers, strict=True))
+        for who, loss in self.pair.turns(noise, real):
+            steppers[who].backward(loss(), items=len(real))
+
+    def configure_optimizers(self) -> Any:
+        return tuple(self.pair.optimizers().values())
 
 
 class _TwoNets(LightningModule):

@@ -55,6 +55,16 @@ def test_a_stepper_holds_in_every_row(key: str) -> None:
     assert cell("Stepper", CASES[key]).good
 
 
+@pytest.mark.slow  # frameworks
+@pytest.mark.parametrize("name", [name for name in trainers.TRAINERS if "gradledger" in name])
+def test_what_gradledger_has_for_a_framework_is_right_in_every_row_that_it_offers(
+    name: str,
+) -> None:
+    cells = {key: cell(name, case) for key, case in WINDOWS.items()}
+    assert [key for key, each in cells.items() if each.good is False] == []
+    assert sum(each.good is True for each in cells.values()) >= 11
+
+
 @pytest.mark.parametrize("key", WINDOWS)
 def test_every_row_but_misuse_can_be_had_by_hand(key: str) -> None:
     measured = cell("plain loop, with every care", CASES[key])

@@ -12,7 +12,20 @@ import pytest
 
 PAGE = (Path(__file__).parents[2] / "docs" / "frameworks.md").read_text(encoding="utf-8")
 SECTIONS: dict[str, str] = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S))
+EXACT = SECTIONS.pop("Exact windows")
 FRAMEWORKS = [name for name, text in SECTIONS.items() if "```python" in text]
+
+
+def _run(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    (folder / "train.py").write_text(program, encoding="utf-8")
+    return subprocess.run(
+        [sys.executable, "train.py"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
 
 
 @pytest.mark.slow  # a process that loads the framework
@@ -20,15 +33,7 @@ FRAMEWORKS = [name for name, text in SECTIONS.items() if "```python" in text]
 def test_the_program_of_the_page_is_told_what_it_says(framework: str, tmp_path: Path) -> None:
     (program,) = re.findall(r"```python\n(.*?)```", SECTIONS[framework], re.S)
     ((rule, cure),) = re.findall(r"```text\n(.+)\n(.+)\n```", SECTIONS[framework])
-    (tmp_path / "train.py").write_text(program, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "train.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
+    done = _run(program, tmp_path)
     assert done.returncode == 0, done.stderr
     told = [line for line in done.stderr.splitlines() if "FindingWarning: " in line]
     (line,) = [number for number, text in enumerate(program.splitlines(), 1) if _faulty(text)]
@@ -38,6 +43,16 @@ def test_the_program_of_the_page_is_told_what_it_says(framework: str, tmp_path: 
     (report,) = tmp_path.rglob("gradledger.html")
     assert "checkpoints" in report.parts
     assert rule in report.read_text(encoding="utf-8")
+
+
+@pytest.mark.slow  # a process that loads the framework
+@pytest.mark.parametrize("program", re.findall(r"```python\n(.*?)```", EXACT, re.S))
+def test_a_program_with_exact_windows_makes_an_update_for_each_window(
+    program: str, tmp_path: Path
+) -> None:
+    done = _run(program, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "3 updates"
 
 
 def _faulty(line: str) -> bool:

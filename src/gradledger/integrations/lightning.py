@@ -1,5 +1,7 @@
 """Lightning: `Trainer(callbacks=[LedgerCallback()])` audits what `fit` trains.
 
+`ExactWindows` is a mixin for modules whose windows are exact.
+
 Works with `lightning.pytorch` and with `pytorch_lightning`. Neither is imported before the callback
 is asked for.
 """
@@ -11,9 +13,10 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from gradledger.integrations.exact_windows import ExactWindows
 from gradledger.integrations.framework_audit import LedgerOptions, required
 
-__all__ = ["LedgerCallback"]  # noqa: F822 - made by `__getattr__`
+__all__ = ["ExactWindows", "LedgerCallback"]  # noqa: F822 - made by `__getattr__`
 _WHAT = "gradledger.integrations.lightning"
 
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
-"""Transformers: `Trainer(callbacks=[LedgerCallback()])` audits what `train` trains.
+"""Transformers: `Trainer(callbacks=[LedgerCallback()])` audits what `train` trains, and
+`ExactTrainer` is a Trainer whose windows are exact.
 
-Transformers is not imported before the callback is asked for.
+Transformers is not imported before one of them is asked for.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from gradledger.integrations.exact_trainer import exact_trainer
 from gradledger.integrations.framework_audit import LedgerOptions, required
 
-__all__ = ["LedgerCallback"]  # noqa: F822 - made by `__getattr__`
+__all__ = ["ExactTrainer", "LedgerCallback"]  # noqa: F822 - made by `__getattr__`
 
 if TYPE_CHECKING:
     from transformers import TrainerCallback
@@ -76,4 +78,6 @@ def _made() -> type:
 def __getattr__(name: str) -> Any:
     if name == "LedgerCallback":
         return _made()
+    if name == "ExactTrainer":
+        return exact_trainer()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
