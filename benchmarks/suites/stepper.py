@@ -43,7 +43,7 @@ timed."""
 TASKS = {
     "mlp_sgd": Task("MLP 10-32-1, SGD", small, SGD, (32, 10), 1, 1.05, batches=128, rounds=21),
     "mlp_adamw": Task(
-        "MLP 10-32-1, AdamW", small, AdamW, (32, 10), 1, 0.75, batches=128, rounds=21
+        "MLP 10-32-1, AdamW", small, AdamW, (32, 10), 1, 0.65, batches=128, rounds=21
     ),
     "chain": Task("200 layers of 16x16, AdamW", partial(chain, 200), AdamW, (32, 16), 16, 0.5),
     "transformer": Task(
@@ -56,6 +56,9 @@ TASKS = {
         rounds=11,
     ),
 }
+NEAR_THE_LIMIT = {"mlp_adamw": 1.20, "chain": 1.08, "transformer": 1.03}
+"""The goals of windows of several: next to what any loop has to do, not to the plain loop."""
+
 LIMITS = {
     "chain": Task("200 layers of 16x16", partial(chain, 200), AdamW, (32, 16), 16, rounds=41),
     "transformer": Task("transformer", transformer, AdamW, (1, 8, 128), 128, rounds=31),
@@ -147,6 +150,22 @@ def loops(task: Task, window: int) -> Ratios:
     )
 
 
+def near_the_limit(task: Task, window: int, goal: float) -> Ratios:
+    """A Stepper, next to the same forward and backward passes with nothing else."""
+    ways: dict[str, Way] = {PLAIN: plain, "Stepper": stepped}
+    must_agree(task, window, ways)
+    ways = {FLOOR: bare, f"{FLOOR}, again (the noise)": bare, **ways}
+    data = task.data(task.batches)
+    return compare(
+        f"{task.name}, windows of {window}, next to the limit",
+        {name: partial(way(task, window).run, data) for name, way in ways.items()},
+        per=task.batches // window,
+        rounds=task.rounds,
+        goals={"Stepper": goal},
+        peers=[PLAIN],
+    )
+
+
 def memory() -> tuple[Ratios, Ratios, Ratios]:
     """Spending each gradient as it arrives. Global clipping would need them all, so it is off."""
     task = Task(MODEL, partial(deep, 256), AdamW, (16, 256), 256, clip=None)
@@ -170,6 +189,21 @@ def memory() -> tuple[Ratios, Ratios, Ratios]:
             peers=[PLAIN],
         ),
     )
+
+
+def window_memory(window: int) -> Ratios:
+    """Weights that are large, activations that are small, and an optimizer without state."""
+    task = Task("24-layer MLP of 256x256, SGD", partial(deep, 256), SGD, (1, 256), 256, clip=None)
+    eager = 'Stepper, release="eager"'
+    ways: dict[str, Way] = {
+        PLAIN: plain,
+        "Stepper": stepped,
+        eager: partial(stepped, release="eager"),
+    }
+    must_agree(task, window, ways)
+    sizes = {name: peaks.of_windows(task, way, window) for name, way in ways.items()}
+    title = f"{task.name}, windows of {window}: what they add to memory, the most"
+    return _sizes(title, sizes, {eager: 1.05})
 
 
 def _sizes(title: str, sizes: dict[str, int], goals: dict[str, float]) -> Ratios:
@@ -239,7 +273,7 @@ def trainers(task: Task, window: int, ways: dict[str, Way], absent: dict[str, st
         {name: partial(way(task, window).run, data) for name, way in ways.items()},
         per=task.batches // window,
         rounds=task.rounds,
-        goals={} if task.goal is None else {"Stepper": task.goal},
+        goals={} if task.goal is None or window > 1 else {"Stepper": task.goal},
         peers=[name for name in ways if name not in (NOISE, "Stepper")],
     )
     return replace(table, rows=table.rows + [Row.missing(*each) for each in absent.items()])
@@ -257,7 +291,11 @@ def results(quick: bool) -> Results:
     for key, task in tasks.items():
         for window in WINDOWS:
             tables[f"loops.{key}.{window}"] = loops(task, window)
+    for key, task in tasks.items():
+        if key in NEAR_THE_LIMIT:
+            tables[f"near_the_limit.{key}.4"] = near_the_limit(task, 4, NEAR_THE_LIMIT[key])
     tables["memory.gradients"], tables["memory.all"], tables["memory.time"] = memory()
+    tables["memory.windows"] = window_memory(4)
     for key, task in limits.items():
         tables[f"limit.{key}"] = limit(task)
     return Results("stepper", TITLE, ABOUT, tables, quick, versions=versions(PACKAGES))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, mse_loss
+from torch.utils.data import IterableDataset
 
 from gradledger import NonFiniteGradient, OptionError
 from tests.integrations.exactness import (
@@ -52,9 +53,16 @@ class WithoutLoss(WithLoss):
         return {"logits": self.model(x)}
 
 
+class Stream(IterableDataset[Row]):
+    """Has no length."""
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(rows())
+
+
 def made(
     folder: Path,
-    data: list[Row],
+    data: list[Row] | Stream,
     model: nn.Module | None = None,
     *,
     kind: Callable[[type], type] = lambda exact: exact,
@@ -130,6 +138,20 @@ def test_a_window_is_the_big_batch_whatever_the_loss_comes_from(
     trainer.train()
     right = trained_on_big_batches(net(), windows(rows()))
     torch.testing.assert_close(flat(trainer.model), right, rtol=0, atol=1e-14)
+
+
+def test_data_without_a_length_fills_a_window_from_its_next_pass(tmp_path: Path) -> None:
+    """The Trainer adds what is left of a pass to the first window of the next."""
+    trainer = made(tmp_path, Stream(), max_steps=3)
+    trainer.train()
+    right = trained_on_big_batches(net(), windows(rows() * 2))
+    torch.testing.assert_close(flat(trainer.model), right, rtol=0, atol=1e-14)
+
+
+def test_data_without_a_length_that_does_not_fill_a_window_is_refused(tmp_path: Path) -> None:
+    trainer = made(tmp_path, Stream(), max_steps=3, gradient_accumulation_steps=7)
+    with pytest.raises(OptionError, match="has ended before the 7 micro-batches of a window"):
+        trainer.train()
 
 
 def test_the_gradient_of_the_window_is_what_is_clipped(tmp_path: Path) -> None:

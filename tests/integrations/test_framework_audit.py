@@ -183,6 +183,7 @@ def test_no_adapter_imports_its_framework() -> None:
         "import sys\n"
         "from gradledger.integrations import accelerate, fabric, ignite, jupyter, lightning\n"
         "from gradledger.integrations import transformers\n"
+        "lightning.ExactWindows, accelerate.make_stepper\n"
         "frameworks = {'accelerate', 'ignite', 'lightning', 'transformers', 'IPython', 'torch'}\n"
         "print(sorted(frameworks & set(sys.modules)))\n"
     )

@@ -204,6 +204,27 @@ def test_a_second_fit_begins_with_an_empty_window() -> None:
     exactly(made, trained_on_big_batches(net(), windows(rows())))
 
 
+def test_two_loaders_for_the_same_steppers_are_refused() -> None:
+    made = module()
+    made.training_step = lambda batch, batch_idx: None
+    with pytest.raises(MisuseError, match="a second loader is drawn by the same Steppers"):
+        trainer().fit(made, {"first": made.over(loader()), "second": made.over(loader())})
+
+
+@pytest.mark.filterwarnings("ignore:.*weights_only")
+def test_a_module_made_from_a_checkpoint_begins_anew(tmp_path: Path) -> None:
+    made = module()
+    fitted = trainer(max_epochs=-1, max_steps=1)
+    made.on_train_batch_start = lambda batch, batch_idx: (
+        fitted.save_checkpoint(tmp_path / "open.ckpt") if batch_idx == 2 else None
+    )
+    fitted.fit(made, made.over(loader()))
+    fresh = type(made).load_from_checkpoint(tmp_path / "open.ckpt", weights_only=False)
+    trainer().fit(fresh, fresh.over(loader()))
+    exactly(fresh, trained_on_big_batches(net(), windows(rows())))
+    assert fresh.stepper.updates == 2
+
+
 def test_a_checkpoint_of_other_steppers_is_refused(tmp_path: Path) -> None:
     made = module()
     fitted = trainer()

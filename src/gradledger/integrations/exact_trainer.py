@@ -7,7 +7,7 @@ then stays the mean of its own micro-batch, and is weighed by its part of the wi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,7 +28,9 @@ _IGNORED = -100
 class _Window:
     """The items that a window has on all ranks, and those that have their gradient here."""
 
-    items: int
+    items: int = 0
+    counts: dict[int, int] = field(default_factory=dict)
+    """Those of each micro-batch, by its id."""
     arrived: int = 0
 
 
@@ -47,7 +49,9 @@ class _Exact(Trainer):
                 "are not counted. Launch one process for each GPU: torchrun train.py."
             )
         self.on_nonfinite = on_nonfinite
-        self._window, self._items = _Window(0), 0
+        self._window, self._items = _Window(), 0
+        self._held_back: list[Any] = []
+        self._data: object = None
         if self.compute_loss_func is not None:
             self.compute_loss_func = partial(self._own_mean, self.compute_loss_func)
 
@@ -76,13 +80,28 @@ class _Exact(Trainer):
         self, epoch_iterator: Iterator[Any], num_batches: int, device: Any
     ) -> tuple[list[Any], Any]:
         """The micro-batches of a window. Each loss will be the mean of its own items."""
-        drawn, _ = super().get_batch_samples(epoch_iterator, num_batches, device)
-        items = sum(map(self.count_items, drawn))
-        if self.accelerator.num_processes > 1:
+        held, self._held_back = self._held_back, []
+        drawn, _ = super().get_batch_samples(epoch_iterator, num_batches - len(held), device)
+        begun, self._data = self._data is epoch_iterator, epoch_iterator
+        drawn = held + drawn
+        if 0 < len(drawn) < num_batches:
+            # Data without a length has ended: the Trainer makes no step now, and would spend this
+            # with the next epoch's first window.
+            if not begun:
+                raise OptionError(
+                    f"the data has ended before the {num_batches} micro-batches of a window, so "
+                    "that the Trainer would stop here. Lower gradient_accumulation_steps, or give "
+                    "the dataset a __len__."
+                )
+            self._held_back = drawn
+            return [], None
+        counts = {id(batch): self.count_items(batch) for batch in drawn}
+        items = sum(counts.values())
+        if drawn and self.accelerator.num_processes > 1:
             import torch
 
             items = int(self.accelerator.reduce(torch.tensor(items, device=device), "sum"))
-        self._window = _Window(items)
+        self._window = _Window(items, counts)
         return drawn, None
 
     def training_step(
@@ -104,7 +123,9 @@ class _Exact(Trainer):
         return loss
 
     def _deposit(self, model: nn.Module, inputs: dict[str, Any]) -> Tensor:
-        window, items = self._window, self.count_items(inputs)
+        window = self._window
+        known = window.counts.get(id(inputs))
+        items = self.count_items(inputs) if known is None else known
         if items == 0 and self.accelerator.num_processes == 1:
             import torch
 
@@ -133,10 +154,17 @@ class _Exact(Trainer):
                 gradient.mul_(window.items / window.arrived)
         if self.on_nonfinite == "allow" or self.accelerator.scaler is not None:
             return
-        if all(g.layout is not torch.strided or g.isfinite().all() for g in gradients):
+        device = self.args.device
+        dense = [g for g in gradients if g.layout is torch.strided]
+        # Read once: each read waits for the device.
+        if not dense or bool(torch.stack([g.isfinite().all().to(device) for g in dense]).all()):
             return
         names = [n for n, p in model.named_parameters() if p.grad is not None]
-        wrong = [n for n, g in zip(names, gradients, strict=True) if not g.isfinite().all()]
+        wrong = [
+            n
+            for n, g in zip(names, gradients, strict=True)
+            if g.layout is torch.strided and not g.isfinite().all()
+        ]
         model.zero_grad()
         raise NonFiniteGradient(
             f"the gradient of step {self.state.global_step + 1} is NaN or Inf in {wrong[0]} (and "

@@ -149,7 +149,7 @@ class ExactWindows(LightningModule):
         counts = partial(_count, progress)
         self._counting = [each.register_step_post_hook(counts) for each in optimizers]
         states, self._loaded = self._loaded, None
-        if states is None:
+        if states is None or self.trainer.ckpt_path is None:  # only the weights were loaded
             return
         if len(states) != len(self._steppers):
             raise CheckpointError(
@@ -175,16 +175,22 @@ class ExactWindows(LightningModule):
 
     def _draw(self, loader: Any) -> Iterator[Any]:
         """A pass of all Steppers, the last one's innermost."""
+        steppers = self.steppers
+        if self._pass is not None:
+            raise MisuseError(
+                "a second loader is drawn by the same Steppers in this epoch. Put over() around "
+                "one loader; if you override on_train_epoch_end, call super().on_train_epoch_end()."
+            )
         limit = self.trainer.num_training_batches
         batches: Any = _Limited(loader, len(loader) if limit == float("inf") else int(limit))
-        for stepper in reversed(self.steppers):
+        for stepper in reversed(steppers):
             batches = stepper.over(batches)
-        self._pass = iter(batches)
         if self._at_end:
             self._at_end = False
-            next(self._pass, None)
+            next(iter(batches), None)
             yield from self._draw(loader)
         else:
+            self._pass = iter(batches)
             yield from self._pass
 
 
