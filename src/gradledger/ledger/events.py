@@ -147,6 +147,8 @@ class Unscale(Event):
 
     optimizer: str
     scaler: str
+    puts_aside: bool = False
+    """As apex: gradients that aren't scaled are put aside meanwhile."""
 
 
 class Update(Event):

@@ -34,6 +34,8 @@ def _unscaled_together(page: Page, unscale: Unscale) -> Iterator[Breach]:
     vanishes."""
     if any(name == unscale.optimizer for name, _ in page.scaler(unscale.scaler).unscaled):
         return  # torch refuses that (GL405)
+    if unscale.puts_aside:
+        return
     for names, cell in page.owned_by(unscale.optimizer):
         fresh = [h for h in _untouched(cell) if not h.skipped]
         if any(h.scaled for h in fresh) and not all(h.scaled for h in fresh):

@@ -20,7 +20,13 @@ from gradledger.static.lower.deepspeed import engine_trains
 from gradledger.static.lower.lowering import Following
 from gradledger.static.lower.missing_backward import optimizers_without_backward
 from gradledger.static.lower.root import THE_SCRIPT, Root
-from gradledger.static.lower.root_objects import contents_of, sums_only_shown, untrained_models
+from gradledger.static.lower.root_objects import (
+    contents_of,
+    copied_nets,
+    sums_only_shown,
+    torchs_losses,
+    untrained_models,
+)
 from gradledger.static.lower.roots import Roots
 from gradledger.static.lower.training import fills_in, goes_round, may_be_torch, training_in
 from gradledger.static.project.project import Project
@@ -262,6 +268,8 @@ def _bind(root: Root, solver: Solver) -> tuple[_Bound | None, str | None]:
         untrained_models(root),
         contents_of(root),
         sums_only_shown(root),
+        copied_nets(root),
+        torchs_losses(root),
     )
     if not (forgotten or binding.worth_following):
         return None, _first_unknown(root)

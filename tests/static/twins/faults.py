@@ -210,4 +210,46 @@ TWINS = {
             attempt(batches)
             optimizer.step()  # GL902
         """,
+    "what is tried on a copy stays in the copy": """
+        import copy
+
+        def try_out(net):
+            try:
+                criterion(net(torch.zeros(4, 8)), torch.zeros(4).long()).backward()
+            except RuntimeError as error:
+                print(error)
+
+        for x, y in loader:
+            try_out(copy.deepcopy(model).train())  # right only
+            try_out(model.train())  # wrong only
+            criterion(model(x), y).backward()
+            optimizer.step()  # GL902
+            optimizer.zero_grad()
+        """,
+    "a net of its own that is tried holds nothing of the model's": """
+        other = nn.Linear(8, 3)
+        for x, y in loader:
+            try:
+                criterion(other(torch.zeros(4, 8)), torch.zeros(4).long()).backward()  # right only
+                criterion(model(torch.zeros(4, 8)), torch.zeros(4).long()).backward()  # wrong only
+            except RuntimeError as error:
+                print(error)
+            criterion(model(x), y).backward()
+            optimizer.step()  # GL902
+            optimizer.zero_grad()
+        """,
+    "what is tried before the training is no batch": """
+        def try_out(net):
+            try:
+                criterion(net(torch.zeros(4, 8)), torch.zeros(4).long()).backward()
+            except RuntimeError as error:
+                print(error)
+
+        try_out(model)  # right only
+        for x, y in loader:
+            try_out(model)  # wrong only
+            criterion(model(x), y).backward()
+            optimizer.step()  # GL902
+            optimizer.zero_grad()
+        """,
 }

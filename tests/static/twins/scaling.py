@@ -326,4 +326,32 @@ TWINS = {
             scaler.step(optimizer)
             scaler.update()
         """,
+    "apex puts the gradients of a window aside while it unscales": """
+        from apex import amp
+
+        model, optimizer = amp.initialize(model, optimizer)
+        for i, (x, y) in enumerate(loader):
+            with amp.scale_loss(criterion(model(x), y) / 2, optimizer) as scaled:
+                scaled.backward()
+            nn.utils.clip_grad_norm_(amp.master_params(optimizer), 1.0)  # wrong only, GL502
+            if (i + 1) % 2 == 0 or i + 1 == len(loader):
+                nn.utils.clip_grad_norm_(amp.master_params(optimizer), 1.0)  # right only
+                optimizer.step()
+                optimizer.zero_grad()
+        """,
+    "apex unscales a window at its end": """
+        from apex import amp
+
+        model, optimizer = amp.initialize(model, optimizer)
+        for x, y in loader:
+            loss = criterion(model(x), y) / 2
+            with amp.scale_loss(loss, optimizer, delay_unscale=True) as scaled:
+                scaled.backward()
+            with amp.scale_loss(criterion(model(-x), y) / 2, optimizer) as scaled:
+                scaled.backward()
+                nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # wrong only, GL401
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # right only
+            optimizer.step()
+            optimizer.zero_grad()
+        """,
 }

@@ -46,12 +46,14 @@ class Binding:
         strays: Keys = NO_KEYS,
         contents: dict[str, Keys] | None = None,
         only_shown: Places = NO_PLACES,
+        copies: Keys = NO_KEYS,
+        losses: Keys = NO_KEYS,
     ) -> None:
         effects = list(events_in(program))
         self._program = program
         self._conditions = condition_names
         self._deposits = [e for e in effects if isinstance(e, Deposits)]
-        self._own = Ownership(effects, optimizers, strays, contents or {})
+        self._own = Ownership(effects, optimizers, strays, contents or {}, copies, losses)
         self._settling = Settling(program, self._own, only_shown)
         self._used = conditions_in(program)
         self._deciding = deciding(program)

@@ -174,7 +174,7 @@ class Settling:
         return event.needed and not self._own.unknown
 
     def _unscale(self, event: Unscales) -> Program:
-        return Do(Unscale(event.at, event.optimizer, event.scaler))
+        return Do(Unscale(event.at, event.optimizer, event.scaler, event.puts_aside))
 
     def _renew(self, event: Renews) -> Program:
         cells = self._own.renewed(event)

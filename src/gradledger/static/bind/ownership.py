@@ -21,8 +21,9 @@ from gradledger.static.ir.effects import (
     Replaces,
     Resumes,
     Spends,
+    TakesOver,
 )
-from gradledger.static.ir.keys import Keys, wholes_of, within
+from gradledger.static.ir.keys import NO_KEYS, Keys, wholes_of, within
 
 ALL = "parameters"
 """The one cell, where there is one optimizer and its parameters are not known."""
@@ -37,6 +38,8 @@ class Ownership:
         optimizers: dict[str, Optimizer],
         strays: Keys,
         contents: dict[str, Keys],
+        copies: Keys,
+        losses: Keys,
     ) -> None:
         self._contents = contents
         self._deposits = [e for e in effects if isinstance(e, Deposits)]
@@ -59,6 +62,8 @@ class Ownership:
         """Tensors that are no parameters, whose gradients the code looks at."""
         self.strays = self._ownerless(strays)
         """Models that nobody owns."""
+        self._losses = losses
+        self._apart = self._nets_apart(copies | self.strays, effects)
         self._never_free = self._always_frozen(effects)
         assigned = {
             k for e in effects if isinstance(e, Edits) and e.kind == "assign" for k in e.keys
@@ -130,6 +135,16 @@ class Ownership:
             and not any(within(k, c) for c in self.leaves)
         )
 
+    def _nets_apart(self, nets: Keys, effects: list[Event]) -> Keys:
+        """Nets that surely hold nothing that is owned, where others are trained."""
+        if self.unknown or any(isinstance(e, Replaces) for e in effects):
+            return NO_KEYS
+        taken = frozenset().union(*(e.keys for e in effects if isinstance(e, TakesOver)))
+        owned = self.cells | taken
+        apart = frozenset(k for k in nets if not any(within(k, c) or within(c, k) for c in owned))
+        others = any(not _all_within(d.keys - self._losses, apart) for d in self._deposits)
+        return apart if others else NO_KEYS
+
     def _always_frozen(self, effects: list[Event]) -> CellNames:
         """Cells that seem frozen at each backward: who steps on them knows better."""
         always = [d.frozen for d in self._deposits]
@@ -155,6 +170,8 @@ class Ownership:
         return sure | leaves | strays, maybe
 
     def _reached_owned(self, reach: Keys, perhaps: Keys) -> tuple[CellNames, CellNames]:
+        if _all_within((reach | perhaps) - self._losses, self._apart):
+            return NO_CELLS, NO_CELLS
         if self.single:
             # One model may be made of others, by ways that nobody can trace.
             return self.cells, NO_CELLS
@@ -239,6 +256,11 @@ def _at_work(optimizers: dict[str, Optimizer], effects: list[Event]) -> dict[str
     from gradledger.static.lower.unspent_optimizers import cleared_alone
 
     return cleared_alone(known, effects)
+
+
+def _all_within(keys: Keys, nets: Keys) -> bool:
+    """Is each of the keys one of the nets, or a part of one?"""
+    return bool(keys) and all(any(within(key, net) for net in nets) for key in keys)
 
 
 def _in_parts(keys: Keys, effects: list[Event]) -> Keys:

@@ -6,7 +6,7 @@ default costs nothing, one that is set otherwise costs most.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from gradledger.ledger.events import Batch, Event
 from gradledger.ledger.findings import ONLY_WITH
@@ -46,6 +46,7 @@ class Assumptions:
         unknown_calls: frozenset[Place],
         given: frozenset[Place],
         code: Callable[[Place], str],
+        called: Mapping[str, str] | None = None,
     ) -> None:
         self._defaults = defaults
         self._options = options
@@ -55,6 +56,8 @@ class Assumptions:
         self._given = given
         """Where optimizers come from outside: what happens there has happened before."""
         self._code = code
+        self._called = called or {}
+        """What the code calls objects that were made in sight."""
 
     def price(self, decision: Decision) -> int | None:
         """What it costs to take this for granted; None: the project says that it is not so."""
@@ -130,7 +133,8 @@ class Assumptions:
         if condition_names.of_rounds(condition):
             return ""
         if " reaches " in condition:
-            cell = plain(condition.rpartition(" reaches ")[2])
+            reached = condition.rpartition(" reaches ")[2]
+            cell = plain(self._called.get(reached, reached))
             return f"the loss {'reaches' if answer else 'does not reach'} `{cell}`"
         if " are those of " in condition:
             one, _, other = plain(condition).partition(" are those of ")

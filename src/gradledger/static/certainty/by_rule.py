@@ -31,6 +31,7 @@ from gradledger.static.certainty.gl603 import is_exchanged_between_steps
 from gradledger.static.certainty.gl606 import none_is_there
 from gradledger.static.certainty.gl701 import outlives_windows
 from gradledger.static.certainty.gl801 import all_are_local
+from gradledger.static.certainty.gl902 import fails_where_it_steps
 from gradledger.static.certainty.sight import Sight
 
 
@@ -81,6 +82,7 @@ CONDITIONS: dict[str, Conditions] = {
     "GL702": Conditions(of_one_optimizer=True),
     "GL801": Conditions(grounds=all_are_local),
     "GL802": Conditions(grounds=_between_two_steps),
+    "GL902": Conditions(grounds=fails_where_it_steps),
 }
 """The other rules have none: what breaks them stands in the code, on all paths or on some."""
 

@@ -15,6 +15,8 @@ from gradledger.static.source.patterns import Pattern
 
 _SCOPES = Pattern(r"[^\s(),\[\]'\"]*#\d+:")
 """In front of a name: the call, or the object, that it belongs to."""
+_NUMBERS = Pattern(r"#\d+")
+"""Behind the class of an object that was made in sight."""
 
 _GIVEN = " is given"
 _COMPARISONS: dict[str, tuple[str, str, Callable[[object, object], object]]] = {
@@ -53,7 +55,7 @@ def asked(condition: str) -> Asked:
 @lru_cache(maxsize=1024)
 def plain(name: str) -> str:
     """A name as the code has it."""
-    return _SCOPES.sub("", name)
+    return _NUMBERS.sub("", _SCOPES.sub("", name))
 
 
 def worded(condition: str, answer: bool, called: str = "") -> str:

@@ -11,12 +11,13 @@ from gradledger.ledger.values import replace
 from gradledger.static import budget
 from gradledger.static.certainty.assumptions import Assumptions
 from gradledger.static.certainty.condition_words import Defaults
+from gradledger.static.certainty.cures import with_cure
 from gradledger.static.certainty.witness_steps import steps_of
 from gradledger.static.ir.blocks import conditions_in, events_in, mapped
 from gradledger.static.ir.effects import HandsOver
 from gradledger.static.ir.program import Branch, Forget, Loop, Program
 from gradledger.static.lower.root import Root
-from gradledger.static.project.module import Module
+from gradledger.static.lower.root_objects import names_of
 from gradledger.static.solve.breaches import Fault
 from gradledger.static.solve.small_steps import Decision
 from gradledger.static.solve.witness import Search, Trail, exactly
@@ -36,7 +37,13 @@ class Witnesses:
         program: Program,
         root: Root,
     ) -> Iterator[Finding]:
-        """The findings of a program, each with its witness where one was found in time."""
+        """The findings of a program with their cures, and with their witnesses if found in time."""
+        for finding in self._witnessed(findings, program, root):
+            yield with_cure(finding, program, root)
+
+    def _witnessed(
+        self, findings: Iterable[Finding], program: Program, root: Root
+    ) -> Iterator[Finding]:
         given = frozenset(o.made_at for o in root.optimizers.values() if o.outside)
         assumptions = assumptions_of(root, given, program)
         search = Search(program, self._outcomes, stops=self._stops)
@@ -66,7 +73,8 @@ def assumptions_of(root: Root, given: frozenset[Place], program: Program) -> Ass
         options=frozenset(conditions_in(program) - _changing(program, in_loop=False)),
         unknown_calls=frozenset(e.at for e in effects if isinstance(e, HandsOver)),
         given=given,
-        code=_quoting(root.module),
+        code=_quoting(root),
+        called=names_of(root),
     )
 
 
@@ -136,12 +144,17 @@ def _takes_no_more(other: Trail, trail: Trail, but: Decision, assumptions: Assum
     )
 
 
-def _quoting(module: Module | None) -> Callable[[Place], str]:
-    """The code at a place, as a quotation; of other files, where it is."""
+def _quoting(root: Root) -> Callable[[Place], str]:
+    """The code at a place, as a quotation."""
+    scopes = () if root.machine is None else root.machine.log.scopes.values()
+    modules = {scope.module.path: scope.module for scope in scopes}
+    if root.module is not None:
+        modules[root.module.path] = root.module
 
     def code(place: Place) -> str:
-        if module is None or place.path != module.path or place.line > len(module.lines):
-            return f"the code at {place}"
+        module = modules.get(place.path)
+        if module is None or place.line > len(module.lines):
+            return f"line {place.line} of {place.path.replace(chr(92), '/').rpartition('/')[2]}"
         line = module.lines[place.line - 1].strip().partition("  #")[0].rstrip(" :")
         if len(line) > budget.LONGEST_QUOTE:
             line = f"{line[: budget.LONGEST_QUOTE - 1].rstrip()}…"

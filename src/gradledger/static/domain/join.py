@@ -148,6 +148,7 @@ def _things(one: Thing, other: Thing) -> Thing:
         cls=one.cls if one.cls == other.cls else None,
         built=one.built if one.built == other.built else "",
         own=one.own or other.own or (one.cls is not None and other.cls is not None),
+        copied=one.copied and other.copied,
     )
 
 

@@ -41,6 +41,8 @@ class Log:
         """Where models are called outside of `no_sync`, and whether they surely have ranks."""
         self.made: set[str] = set()
         """Modules of torch's with parameters that the code makes itself."""
+        self.copies: set[str] = set()
+        """Nets that are deep copies of others."""
         self.unlisted: dict[str, frozenset[str]] = {}
         """By the key of a module, the attributes that are plain lists of layers."""
         self.ever_frozen: frozenset[str] = frozenset()

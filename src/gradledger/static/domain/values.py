@@ -65,6 +65,8 @@ class Thing(Value):
     """It is of one of several classes of the project."""
     coefficients: frozenset[str] = frozenset()
     """What an undivided mean was multiplied by, where that is not known by value: `self.beta`."""
+    copied: bool = False
+    """It was just copied, with weights and gradients of its own."""
 
 
 PLAIN = Thing(plain=True)

@@ -80,6 +80,8 @@ class Unscales(Effect):
     """`scaler.unscale_(optimizer)`."""
 
     scaler: str = ""
+    puts_aside: bool = False
+    """Gradients that aren't scaled are put aside meanwhile."""
 
 
 class HandsOver(Effect):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from gradledger.ledger.events import Update
 from gradledger.ledger.values import replace
 from gradledger.static.domain.contents import optimizers_in
-from gradledger.static.domain.values import UNKNOWN, Items, Known, Optimizer, Thing
+from gradledger.static.domain.values import UNKNOWN, Constant, Items, Known, Optimizer, Thing
 from gradledger.static.ir.effects import Unscales
 from gradledger.static.lower.arguments import Arguments
 from gradledger.static.lower.attributes import member
@@ -57,10 +57,15 @@ def apex_scaled_loss(
     if item.optional_vars is not None:
         machine.assign(item.optional_vars, loss)
 
+    later = any(
+        k.arg == "delay_unscale" and machine.eval(k.value) == Constant.of(True)
+        for k in call.keywords
+    )
+
     def leave() -> None:
-        for name in names:
-            machine.emit(Unscales(machine.at(call), optimizer=name, scaler=APEX))
-        if names:
+        for name in () if later else names:
+            machine.emit(Unscales(machine.at(call), optimizer=name, scaler=APEX, puts_aside=True))
+        if names and not later:
             machine.emit(Update(machine.at(call), APEX))
 
     after.append(leave)

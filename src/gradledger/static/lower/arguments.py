@@ -73,7 +73,9 @@ def bind_arguments(
         else:
             value = Thing(full)
         if isinstance(value, Thing) and not value.key and not value.plain:
-            value = replace(value, key=full)
+            if value.copied:
+                machine.log.copies.add(full)
+            value = replace(value, key=full, copied=False)
         elif isinstance(value, Optimizer) and not value.name:  # made right in the call
             value = register(machine, replace(value, name=name))
         machine.set(full, value)

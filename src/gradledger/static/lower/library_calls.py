@@ -145,7 +145,8 @@ def _computed_outside(
     if name in ("deepcopy", "copy") and isinstance(first := arguments.get(0, ""), Thing):
         frozen = any(within(first.key, key) for key in machine.flow.frozen)
         built = dotted if frozen else first.built or dotted
-        return Thing(plain=first.plain, cls=first.cls, built=built)
+        copied = name == "deepcopy"
+        return Thing(plain=first.plain, cls=first.cls, built=built, copied=copied)
     if torch and name in loader_sizes.CREATORS:
         return Thing(plain=True, shape=loader_sizes.created(name, arguments))
     if name in loader_sizes.DATASETS:

@@ -17,6 +17,36 @@ def untrained_models(root: Root) -> Keys:
     return NO_KEYS if root.machine is None else _strays(root.machine)
 
 
+def copied_nets(root: Root) -> Keys:
+    """Deep copies of nets, whose gradients are their own."""
+    return NO_KEYS if root.machine is None else frozenset(root.machine.log.copies)
+
+
+def torchs_losses(root: Root) -> Keys:
+    """Losses of torch's: modules that have nothing to train."""
+    if root.machine is None:
+        return NO_KEYS
+    return frozenset(
+        thing.key
+        for thing in root.machine.flow.store.values()
+        if isinstance(thing, Thing)
+        and thing.built.startswith("torch.nn.")
+        and thing.built.endswith("Loss")
+    )
+
+
+def names_of(root: Root) -> dict[str, str]:
+    """What the code calls objects that are known by their class: the first name of each."""
+    names: dict[str, str] = {}
+    if root.machine is not None:
+        for name, value in root.machine.flow.store.items():
+            if not isinstance(value, Thing) or value.key == name:
+                continue
+            if value.key.rpartition("#")[2].isdigit():
+                names.setdefault(value.key, name)
+    return names
+
+
 def contents_of(root: Root) -> dict[str, Keys]:
     """For each object, what it holds: a method that is not followed may use any of it."""
     if root.turns:

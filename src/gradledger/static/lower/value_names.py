@@ -62,7 +62,9 @@ def _named_thing(machine: Machine, thing: Thing, full: str, node: ast.AST) -> Th
     if made and isinstance(before, Thing) and (before.built or before.cls):
         full = f"{full}@{getattr(node, 'lineno', 0)}"
     again = made and isinstance(before, Thing) and before.key == full
-    thing = replace(thing, key=full)
+    if thing.copied:
+        machine.log.copies.add(full)
+    thing = replace(thing, key=full, copied=False)
     if has_parameters(thing.built):
         machine.log.made.add(full)
     fresh = made or (thing.leaf and not thing.reach)  # a leaf without a name is made right here
