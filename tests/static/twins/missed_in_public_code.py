@@ -5,6 +5,19 @@ from __future__ import annotations
 from tests.static.twins.blamed_in_public_code import TWO_NETS
 
 TWINS = {
+    "a class trains in turns, and its file never clears": """
+        class Player:
+            def __init__(self, net):
+                self.net = net
+                self.spender = torch.optim.Adam(self.net.parameters())
+
+            def learn(self, s, target):
+                loss = F.mse_loss(self.net(s), target)
+                self.spender.zero_grad()  # right only
+                loss.backward()
+                self.spender.step()  # GL101
+                return loss.item()
+        """,
     "a turn of an agent clears for one of its optimizers alone": """
         class Agent:
             def __init__(self, actor, critic):

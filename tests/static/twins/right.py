@@ -3,6 +3,27 @@
 from __future__ import annotations
 
 RIGHT = {
+    "a base from elsewhere may clear before each turn": """
+        from base import Base
+
+        class Player(Base):
+            def __init__(self, net):
+                self.net = net
+                self.spender = torch.optim.Adam(self.net.parameters())
+
+            def learn(self, s, target):
+                loss = F.mse_loss(self.net(s), target)
+                loss.backward()
+                self.spender.step()
+                return loss.item()
+        """,
+    "whoever calls a function with its optimizer may clear": """
+        def learn(net, spender, s, target):
+            loss = F.mse_loss(net(s), target)
+            loss.backward()
+            spender.step()
+            return loss.item()
+        """,
     "a state that begins anew with each sequence": """
         def walk_on(net, state, x):
             return torch.tanh(net(torch.cat([x, state], -1)))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _REPLICATES = Pattern("|".join(sorted(REPLICATING)), words=tuple(sorted(REPLICATING)))
 
 CLOSURES = Pattern(
-    r"\.step\(\s*(?:closure\s*=\s*)?(?:self\.)?([A-Za-z_]\w*)\s*\)", words=(".step(",)
+    r"\.step\([ \t]*(?:closure[ \t]*=[ \t]*)?(?:self\.)?([A-Za-z_]\w*)[ \t]*\)", words=(".step(",)
 )
 """What steps are given, to call it themselves: `optimizer.step(self.closure)`."""
 

@@ -4,7 +4,8 @@
 What the next call finds is seen by going round it, and round all turns of a class in any order.
 What a caller does in between nobody knows, so little is judged by that. What is computed for
 nothing: to use it, a caller would have to step on it himself. And what one optimizer spends again
-where another one is cleared: who clears the one himself, means to clear the other.
+where another one is cleared, or where its class makes it and its file never clears: who clears the
+one himself, means to clear the other.
 """
 
 from __future__ import annotations
@@ -18,10 +19,19 @@ from gradledger.static.ir.blocks import conditions_in, events_in, sequence
 from gradledger.static.ir.effects import Clears, Deposits, Effect, Spends
 from gradledger.static.ir.program import Branch, Do, Forget, Loop, Program
 from gradledger.static.lower.root import Root
+from gradledger.static.lower.spelling import last_name
+from gradledger.static.project.module import Module
+from gradledger.static.source import syntax as ast
 from gradledger.static.source.patterns import Pattern
 
 OF_ONE_CALL = Pattern(r"(?<!__init__)#\d+:")
 """A name that a function has for itself, in a condition: `update#2:step % 2`."""
+
+TRAIN_NOTHING = frozenset({"object", "Module", "ABC"})
+"""Bases from elsewhere that neither step nor clear."""
+
+CLEARING = Pattern(r"zero_grad|\.grad\b|GradScaler", words=("zero_grad", ".grad", "GradScaler"))
+"""Words of files that clear gradients, or look at them, in whatever way."""
 
 
 def taken_again(roots: Iterable[Root]) -> Iterator[Root]:
@@ -34,7 +44,7 @@ def taken_again(roots: Iterable[Root]) -> Iterator[Root]:
     for turns in of_class.values():
         together = [_again(turns)] if len(turns) > 1 else []
         for root in (*(_again([turn]) for turn in turns), *together):
-            if _may_mix(root):
+            if _may_break(root):
                 yield root
 
 
@@ -57,12 +67,29 @@ def _is_a_turn(root: Root) -> bool:
     return all(o.outside for name, o in root.optimizers.items() if name in stepping)
 
 
-def _may_mix(root: Root) -> bool:
-    """Do several optimizers step in it, and does one of them clear?"""
+def _may_break(root: Root) -> bool:
+    """Do several optimizers step in it, and is one cleared? Or does nobody ever clear any?"""
     assert root.program is not None
     effects = [e for e in events_in(root.program) if isinstance(e, Effect)]
     stepping = {e.optimizer for e in effects if isinstance(e, Spends)}
-    return len(stepping) > 1 and any(isinstance(e, Clears) for e in effects)
+    if any(isinstance(e, Clears) for e in effects):
+        return len(stepping) > 1
+    made = all(o.torchs and o.keys for name, o in root.optimizers.items() if name in stepping)
+    module = root.module
+    if not (stepping and made and module) or module.says_anywhere(CLEARING):
+        return False
+    return _is_all_here(module, root.of_class)
+
+
+def _is_all_here(module: Module, name: str) -> bool:
+    """Are the class and its bases in the file, but for those that train nothing?"""
+    cls = module.definitions.get(name)
+    if not isinstance(cls, ast.ClassDef):
+        return False
+    bases = [last_name(base) for base in cls.bases]
+    return all(
+        base in TRAIN_NOTHING or _is_all_here(module, base) for base in bases if base != name
+    )
 
 
 def _again(turns: list[Root]) -> Root:
