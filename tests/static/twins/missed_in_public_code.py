@@ -5,6 +5,53 @@ from __future__ import annotations
 from tests.static.twins.blamed_in_public_code import TWO_NETS
 
 TWINS = {
+    "gradients are clamped one by one behind the step": """
+        for x, y in loader:
+            loss = criterion(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            for p in model.parameters():  # right only
+                p.grad.data.clamp_(-1, 1)  # right only
+            optimizer.step()
+            for p in model.parameters():  # wrong only
+                p.grad.data.clamp_(-1, 1)  # wrong only, GL501
+        """,
+    "gradients are clamped one by one in a helper, while they are scaled": """
+        def clamp(parameters, most):
+            for p in parameters:
+                if p.grad is not None:
+                    p.grad.clamp_(-most, most)  # GL401
+
+        scaler = torch.amp.GradScaler()
+        for x, y in loader:
+            optimizer.zero_grad()
+            scaler.scale(criterion(model(x), y)).backward()
+            scaler.unscale_(optimizer)  # right only
+            clamp(model.parameters(), 1.0)
+            scaler.step(optimizer)
+            scaler.update()
+        """,
+    "the mean of two means is a mean": """
+        n = 4
+        for i, (x, y) in enumerate(loader):
+            a, b = model(x), model(x.flip(0))
+            loss = (criterion(a, y) + criterion(b, y)) / 2
+            loss = loss / n  # right only
+            loss.backward()  # GL301
+            if (i + 1) % n == 0 or i + 1 == len(loader):
+                optimizer.step()
+                optimizer.zero_grad()
+        """,
+    "a clear comes every so many steps, and the step each time": """
+        def fit(every):
+            for i, (x, y) in enumerate(loader):
+                loss = criterion(model(x), y)
+                loss.backward()
+                optimizer.step()  # GL101
+                if i % every == 0:  # wrong only
+                    optimizer.zero_grad()  # wrong only
+                optimizer.zero_grad()  # right only
+        """,
     "a class trains in turns, and its file never clears": """
         class Player:
             def __init__(self, net):

@@ -46,12 +46,12 @@ def _clears_sometimes(finding: Finding, loop: Program) -> bool:
 
 
 def _is_once_in_several(program: Program) -> bool:
-    """Is it asked for one round of a known number of rounds, and only cleared there?"""
+    """Is it asked for one round of several, and only cleared there?"""
     if not isinstance(program, Branch) or holds(program, Backward, Step, Edit):
         return False
     window = condition_names.window_of(program.condition or "")
     size = condition_names.size_of(window or "")
-    several = size.isdecimal() and int(size) > 1
+    several = size != "1"  # a name is meant to be more: who clears each time, doesn't ask
     return several and not all(holds(way, Clear) for way in program.inner)
 
 

@@ -45,6 +45,10 @@ NORMS = frozenset(
 """Functions that read the norm of the gradients that they are given."""
 
 
+CLAMPS = frozenset(["clamp_", "clip_", "clamp_min_", "clamp_max_"])
+"""Methods that clip what they are called on."""
+
+
 def parameters_method(machine: Machine, parameters: Parameters, name: str, node: ast.Call) -> Known:
     """Calls a method of parameters."""
     arguments = arguments_of(machine, node)
@@ -92,6 +96,8 @@ def gradients_method(machine: Machine, gradients: Gradients, name: str, node: as
         if isinstance(number, int | float) and number:
             factor = 1 / number if name == "div_" else float(number)
         machine.emit(Edits(at, keys, optimizer, leaf, "scale", factor))
+    elif name in CLAMPS and not (leaf or gradients.part or machine.context.partly):
+        machine.emit(Clips(at, keys, optimizer, leaf))
     elif name.endswith("_") and not name.endswith("__"):
         if name == "copy_" and any(map(partial(reads_gradient, machine), node.args)):
             note_copied(machine, gradients.of, node.args, node)

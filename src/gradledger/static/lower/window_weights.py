@@ -27,6 +27,9 @@ def divide(
 ) -> Weight:
     """The weight of a loss that is divided here; by what is kept, for it may be the window."""
     at = machine.at(node)
+    terms = _terms_of(node)
+    if isinstance(spelled, ast.Constant) and terms > 1 and spelled.value == terms:
+        return weight  # three losses that are divided by 3 are a mean
     if spelled is None:
         return divided(weight, by, "?", at)
     before = machine.log.divisors.get(at, ())
