@@ -231,14 +231,14 @@ def _check_turns(functions: list[Root], work: _Work) -> Iterator[Finding]:
         return
     from gradledger.static.lower.implicit_loops import deposited_once, taken_again
 
-    for root in taken_again(functions):
+    for root, judged in taken_again(functions):
         assert isinstance(root.program, Loop)
         bound, _ = _bind(root, work.solver)
         findings = _judge(root, bound, work)[0] if bound else ()
         if findings:
             from gradledger.static.certainty.findings import in_turns
 
-            yield from in_turns(findings, set(deposited_once(root.program.body)))
+            yield from in_turns(findings, set(deposited_once(root.program.body)), judged)
 
 
 class _Bound(Value):

@@ -5,6 +5,18 @@ from __future__ import annotations
 from tests.static.twins.blamed_in_public_code import TWO_NETS
 
 TWINS = {
+    "a class has a scaler, and its file never updates one": """
+        class Scaled:
+            def __init__(self):
+                self.scaler = torch.amp.GradScaler()
+
+            def __call__(self, loss, spender, parameters):
+                self.scaler.scale(loss).backward()
+                self.scaler.unscale_(spender)
+                torch.nn.utils.clip_grad_norm_(parameters, 1.0)
+                self.scaler.step(spender)  # GL403
+                self.scaler.update()  # right only
+        """,
     "gradients are clamped one by one behind the step": """
         for x, y in loader:
             loss = criterion(model(x), y)

@@ -3,6 +3,17 @@
 from __future__ import annotations
 
 RIGHT = {
+    "whoever gives a method its scaler may update it": """
+        class Player:
+            def __init__(self, net):
+                self.net = net
+                self.spender = torch.optim.Adam(self.net.parameters())
+
+            def learn(self, scaler, s, target):
+                self.spender.zero_grad()
+                scaler.scale(F.mse_loss(self.net(s), target)).backward()
+                scaler.step(self.spender)
+        """,
     "a base from elsewhere may clear before each turn": """
         from base import Base
 

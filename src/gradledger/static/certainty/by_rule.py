@@ -33,6 +33,7 @@ from gradledger.static.certainty.gl701 import outlives_windows
 from gradledger.static.certainty.gl801 import all_are_local
 from gradledger.static.certainty.gl902 import fails_where_it_steps
 from gradledger.static.certainty.sight import Sight
+from gradledger.static.lower.implicit_loops import OF_CELLS, OF_SCALERS
 
 
 def _between_two_steps(finding: Finding, sight: Sight) -> bool:
@@ -46,14 +47,14 @@ CONDITIONS: dict[str, Conditions] = {
         certain_anyway=is_cleared_sometimes,
         grounds=surely_spent_before,
         of_one_optimizer=True,
-        in_turns=True,
+        in_turns=OF_CELLS,
     ),
     "GL102": Conditions(on_earlier_steps),
     "GL201": Conditions(grounds=surely_dropped, of_missing_steps=True),
     "GL202": Conditions(on_nothing, grounds=surely_empty),
     "GL203": Conditions(grounds=is_left_over),
     "GL204": Conditions(
-        on_nothing, certain_anyway=is_always_wasted, grounds=nothing_is_frozen, in_turns=True
+        on_nothing, certain_anyway=is_always_wasted, grounds=nothing_is_frozen, in_turns=OF_CELLS
     ),
     "GL301": Conditions(
         certain_anyway=is_not_divided_by_all, grounds=may_be_too_many, of_one_optimizer=True
@@ -61,7 +62,7 @@ CONDITIONS: dict[str, Conditions] = {
     "GL302": Conditions(grounds=may_be_cut_short, of_one_optimizer=True),
     "GL401": Conditions(grounds=is_still_scaled, of_one_optimizer=True),
     "GL402": Conditions(of_one_optimizer=True),
-    "GL403": Conditions(on_earlier_steps, grounds=is_not_updated),
+    "GL403": Conditions(on_earlier_steps, grounds=is_not_updated, in_turns=OF_SCALERS),
     "GL404": Conditions(grounds=nobody_has_a_part),
     "GL405": Conditions(certain_anyway=is_updated_behind_a_guard, grounds=_between_two_steps),
     "GL501": Conditions(on_nothing, grounds=comes_to_nothing),

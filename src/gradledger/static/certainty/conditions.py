@@ -61,5 +61,6 @@ class Conditions(Value):
     """It need not know what happens to the cells of other optimizers."""
     of_schedules: bool = False
     """It needs to know of steps and schedules alone."""
-    in_turns: bool = False
-    """It holds for a function that somebody out of sight calls again and again."""
+    in_turns: str = ""
+    """What it is about (`implicit_loops`), if it holds for a function that somebody out of sight
+    calls again and again."""

@@ -103,14 +103,16 @@ def _by_library_and_rule(
             yield replace(finding, certainty="possible")
 
 
-def in_turns(found: Iterable[Finding], sites: Collection[Place]) -> Iterator[Finding]:
-    """Of a function that is called again and again: what each call surely computes for nothing.
+def in_turns(
+    found: Iterable[Finding], sites: Collection[Place], judged: Collection[str]
+) -> Iterator[Finding]:
+    """Of a function that is called again and again: what each call surely breaks.
 
-    `sites` are where each call makes one deposit.
+    `sites` are where each call makes one deposit, `judged` what can be judged of such a function.
     """
     for finding in found:
         deposits = {e.at for e in finding.evidence if e.what == "deposited"}
-        certain = finding.certainty == "certain" and conditions_of(finding.rule).in_turns
+        certain = finding.certainty == "certain" and conditions_of(finding.rule).in_turns in judged
         if certain and deposits.issubset(sites):
             yield finding
 

@@ -16,7 +16,7 @@ from functools import reduce
 from gradledger.ledger.places import Place
 from gradledger.ledger.values import replace
 from gradledger.static.ir.blocks import conditions_in, events_in, sequence
-from gradledger.static.ir.effects import Clears, Deposits, Effect, Spends
+from gradledger.static.ir.effects import Clears, Deposits, Spends
 from gradledger.static.ir.program import Branch, Do, Forget, Loop, Program
 from gradledger.static.lower.root import Root
 from gradledger.static.lower.spelling import last_name
@@ -34,8 +34,20 @@ CLEARING = Pattern(r"zero_grad|\.grad\b|GradScaler", words=("zero_grad", ".grad"
 """Words of files that clear gradients, or look at them, in whatever way."""
 
 
-def taken_again(roots: Iterable[Root]) -> Iterator[Root]:
-    """Each root that is a turn, called again and again; and the turns of a class, in any order."""
+UPDATES = Pattern(r"\.update\b", words=(".update",))
+"""Words of files that may update a scaler."""
+
+MAKES_SCALER = Pattern(r"GradScaler\(", words=("GradScaler(",))
+
+OF_CELLS, OF_SCALERS = "cells", "scalers"
+"""What can be judged of a turn: what its optimizers spend and clear, or how it uses its scaler."""
+
+
+def taken_again(roots: Iterable[Root]) -> Iterator[tuple[Root, tuple[str, ...]]]:
+    """Each root that is a turn, called again and again; and the turns of a class, in any order.
+
+    And what can be judged of it.
+    """
     of_class: dict[str, list[Root]] = {}
     for root in roots:
         if root.program is None or not _is_a_turn(root):
@@ -44,8 +56,9 @@ def taken_again(roots: Iterable[Root]) -> Iterator[Root]:
     for turns in of_class.values():
         together = [_again(turns)] if len(turns) > 1 else []
         for root in (*(_again([turn]) for turn in turns), *together):
-            if _may_break(root):
-                yield root
+            judged = tuple(_judged(root))
+            if judged:
+                yield root, judged
 
 
 def deposited_once(program: Program) -> Iterator[Place]:
@@ -67,18 +80,28 @@ def _is_a_turn(root: Root) -> bool:
     return all(o.outside for name, o in root.optimizers.items() if name in stepping)
 
 
-def _may_break(root: Root) -> bool:
-    """Do several optimizers step in it, and is one cleared? Or does nobody ever clear any?"""
+def _judged(root: Root) -> Iterator[str]:
+    """Cells, if several optimizers step and one is cleared, or if nobody ever clears any.
+
+    Scalers, if their class has them, and nobody in its file ever updates one.
+    """
     assert root.program is not None
-    effects = [e for e in events_in(root.program) if isinstance(e, Effect)]
-    stepping = {e.optimizer for e in effects if isinstance(e, Spends)}
-    if any(isinstance(e, Clears) for e in effects):
-        return len(stepping) > 1
-    made = all(o.torchs and o.keys for name, o in root.optimizers.items() if name in stepping)
+    events = list(events_in(root.program))
+    steps = [e for e in events if isinstance(e, Spends)]
+    stepping = {e.optimizer for e in steps}
     module = root.module
-    if not (stepping and made and module) or module.says_anywhere(CLEARING):
-        return False
-    return _is_all_here(module, root.of_class)
+    if module is None or not steps:
+        return
+    if any(isinstance(e, Clears) for e in events):
+        if len(stepping) > 1:
+            yield OF_CELLS
+    elif not module.says_anywhere(CLEARING):
+        made = all(o.torchs and o.keys for name, o in root.optimizers.items() if name in stepping)
+        if made and _is_all_here(module, root.of_class):
+            yield OF_CELLS
+    scaled = any(e.scaler for e in steps) and module.says_anywhere(MAKES_SCALER)
+    if scaled and not module.says_anywhere(UPDATES) and _is_all_here(module, root.of_class):
+        yield OF_SCALERS
 
 
 def _is_all_here(module: Module, name: str) -> bool:
