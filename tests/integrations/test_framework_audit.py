@@ -38,6 +38,7 @@ def test_a_finding_is_warned_of_once() -> None:
         train(ledger)
     ledger.end()  # where a second one would be an error
     assert len(told) == 1
+    assert told[0].filename == __file__, "at the user's line, not at ours"
 
 
 def test_an_error_is_raised_and_ends_the_audit() -> None:

@@ -39,6 +39,7 @@ def test_the_program_of_the_page_is_told_what_it_says(framework: str, tmp_path: 
     (line,) = [number for number, text in enumerate(program.splitlines(), 1) if _faulty(text)]
     assert len(told) == 1, done.stderr
     assert f"train.py:{line}: {rule}: " in told[0]
+    assert told[0].partition(": FindingWarning: ")[0].endswith(f"train.py:{line}")
     assert f"To fix it, {cure}" in told[0]
     (report,) = tmp_path.rglob("gradledger.html")
     assert "checkpoints" in report.parts

@@ -153,7 +153,9 @@ class FrameworkAudit:
             self.end(broken)
             raise broken
         else:
-            warnings.warn(in_a_sentence(finding), FindingWarning, stacklevel=2)
+            # At the user's line: whatever called us is the framework's.
+            at = finding.at
+            warnings.warn_explicit(in_a_sentence(finding), FindingWarning, at.path, at.line)
 
     def _write(self, audit: Audit, path: Path) -> None:
         from gradledger.recording import Recording
