@@ -172,6 +172,16 @@ def test_check_ignores_what_comments_say(shell: Shell) -> None:
     assert "1 finding ignored by comments" in shell.text
 
 
+def test_check_names_the_cells_that_it_could_not_read_or_follow(shell: Shell) -> None:
+    shell("loss = (", "def train(made):\n    made().backward()\n    made.step()")
+    shell("%gradledger check")
+    assert "\n  cell 3, line 1: not checked: " in shell.text
+    assert ": unknown: " not in shell.text
+    shell("%gradledger check --unknown")
+    assert "\n  cell 4, line 1: unknown: train()" in shell.text
+    assert "unknown: train()" in html(shell.displayed[-1])
+
+
 def test_the_extension_can_be_unloaded(shell: Shell) -> None:
     shell("%unload_ext gradledger", "%gradledger check")
     assert "`%gradledger` not found" in shell.error

@@ -116,11 +116,12 @@ class Magics:
         if words[:1] != ["check"]:
             raise OptionError(f"%gradledger {line}: there is no such magic. {_USAGE}.")
         options = _parsed(_check_options(), shlex.join(words[1:]))
-        from gradledger.integrations.notebook_check import check
+        from gradledger.integrations.notebook_check import check, rows
 
         history = self._shell.history_manager.input_hist_raw
         cells = {n: raw for n, raw in enumerate(history) if raw and n not in self._replaced}
-        return View(check(cells, possible=options.possible))
+        said = check(cells, possible=options.possible)
+        return View(said, rows=tuple(rows(said, unknown=options.unknown)))
 
 
 class InvalidCode(Exception):
@@ -201,6 +202,7 @@ def _cell_options() -> _Parser:
 def _check_options() -> _Parser:
     parser = _Parser("%gradledger check", add_help=False, allow_abbrev=False)
     parser.add_argument("--possible", action="store_true")
+    parser.add_argument("--unknown", action="store_true")
     return parser
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gradledger.ledger.findings import Evidence, Finding
 from gradledger.ledger.places import Place, cell_path
 from gradledger.ledger.values import replace
 from gradledger.report.inspection import Inspection, NotChecked, Suppressed, Unknown
+from gradledger.report.visible import visible
 from gradledger.static.runner.runner import check_bytes
 from gradledger.static.source.cell_places import file_and_cell, texts
 from gradledger.static.source.files import Source, from_bytes
@@ -54,6 +55,18 @@ def check(cells: Mapping[int, str], *, possible: bool = False) -> Inspection:
         unshown=unshown,
         seconds=round(time.perf_counter() - begun, 3),
     )
+
+
+def rows(said: Inspection, *, unknown: bool) -> Iterator[str]:
+    """The cells that are no Python; with `unknown`, the code that could not be followed, too."""
+    for left in said.not_checked:
+        yield visible(f"{_shown(left.path, left.line)}: not checked: {left.why}")
+    for one in said.unknown if unknown else ():
+        yield visible(f"{_shown(one.path, one.line)}: unknown: {one.what}: {one.why}")
+
+
+def _shown(path: str, line: int) -> str:
+    return str(Place(path, line))
 
 
 def _notebook(cells: Mapping[int, str]) -> bytes:

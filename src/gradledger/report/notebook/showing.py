@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import linecache
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Protocol
 
@@ -44,17 +44,20 @@ class Book(Protocol):
 class View(Displayed):
     """A verdict with its timeline, or what a check found, for a notebook to display."""
 
-    __slots__ = ("names", "opening", "said")
+    __slots__ = ("names", "opening", "rows", "said")
 
     def __init__(
         self,
         said: Verdict | Inspection,
         opening: Opening | None = None,
         names: Mapping[str, str] | None = None,
+        rows: Sequence[str] = (),
     ) -> None:
         self.said = said
         self.opening = opening
         self.names = names or {}
+        self.rows = rows
+        """What there is to say besides, line by line."""
 
     def __repr__(self) -> str:
         return text(self)
@@ -69,7 +72,7 @@ def html(shown: View | Finding | Book) -> str:
     return template(__file__, "cell.html").render(
         state=_state(said),
         head=head,
-        rest=rest,
+        rest=[*rest, *view.rows],
         cards=cards(said, findings, {}, set()),
         timeline=timeline(view.opening, view.names, pins) if view.opening else None,
         style=_style(),
@@ -84,9 +87,10 @@ def text(shown: View | Finding | Book) -> str:
 
         terminal = Terminal(stream)
         terminal.show(full(_alone(shown), terminal))
-    else:
-        render(_view(shown).said, "text", stream=stream)
-    return stream.getvalue().rstrip()
+        return stream.getvalue().rstrip()
+    view = _view(shown)
+    render(view.said, "text", stream=stream)
+    return "\n".join([stream.getvalue().rstrip(), *(f"  {row}" for row in view.rows)])
 
 
 def _view(shown: View | Finding | Book) -> View:
