@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -16,6 +18,8 @@ PAGES = (
     "reference/checker.html",
     "reference/rules/GL101.html",
     "why/index.html",
+    "learn/cheat-sheet.html",
+    "learn/several.html",
 )
 
 
@@ -38,11 +42,18 @@ def test_dark_is_dark_and_light_is_light(visitor: Visitor) -> None:
     assert background(visitor("start.html", theme="dark")) < 200
 
 
+@pytest.mark.parametrize("paper", ["A4", "Letter"])
+def test_the_cheat_sheet_is_one_page_of_paper(visitor: Visitor, paper: str) -> None:
+    printed = visitor("learn/cheat-sheet.html").pdf(format=paper)
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 1
+
+
 @pytest.mark.parametrize(
     ("words", "path"),
     [
         ("spent-gradient-reused", "reference/rules/GL101.html"),
         ("loss oscillates", "why/loss-oscillates.html"),
+        ("training gets slower", "why/slower-each-step.html"),
         ("backward through the graph a second time", "why/backward-second-time.html"),
     ],
 )

@@ -43,8 +43,6 @@ clear()
 discriminator(generator(noise)).mean().backward(inputs=list(generator.parameters()))
 report("so it does with inputs=")
 
-clear()
-
 
 def frozen(clear):
     """How far one more step moves a layer that was frozen after a step."""

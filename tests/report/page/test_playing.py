@@ -66,6 +66,9 @@ def test_optimizers_have_the_names_that_the_program_gave_them() -> None:
 def test_it_plays_on_the_page_in_the_colours_of_the_page(visit: Visit) -> None:
     page = visit("leak", theme="dark")
     player = page.locator("ledger-player[data-ready]")
+    expect(player.locator(".lp-fault")).to_contain_text("GL102")  # it opens at the fault
+    player.press("Home")
+    expect(player.locator(".lp-fault")).to_be_hidden()
     player.get_by_label("Next faulty step").click()
     expect(player.locator(".lp-fault")).to_contain_text("GL102")
     here = player.locator(".lp-count").inner_text()

@@ -9,7 +9,7 @@ import pytest
 
 from gradledger.ledger.events import Backward, Clear, Clip, Step
 from gradledger.plays.steps import _SAYS, SHOWN
-from gradledger.rules import CATALOGUE, programs
+from gradledger.rules import CATALOGUE, find, programs
 from gradledger.static.budget import MOST_EVENTS_PLAYED
 from gradledger.static.playing.play import plays
 
@@ -80,6 +80,12 @@ def test_a_short_last_window_is_played_where_it_is_the_fault() -> None:
     assert any(step["faults"] for step in play["steps"])
     rounds = [[r["unit"] for r in step["rounds"]] for step in play["steps"]]
     assert rounds[0] == ["epoch", "iteration"]
+
+
+def test_each_of_three_loops_has_a_name_of_its_own() -> None:
+    play = the_play(programs.bad(find("GL302")).source)
+    rounds = [[r["unit"] for r in step["rounds"]] for step in play["steps"]]
+    assert rounds[0] == ["epoch", "batch", "iteration"]
 
 
 @pytest.mark.parametrize("code", [rule.code for rule in CATALOGUE])

@@ -58,7 +58,7 @@ export class LedgerPlayer extends HTMLElement {
     return this.#play;
   }
 
-  /** Shows another play from its beginning; or the same place, where it goes on as before. @param {Play | null} play */
+  /** Shows another play from its beginning, or from its first fault with start="fault"; or the same place, where it goes on as before. @param {Play | null} play */
   set play(play) {
     const stays = this.#play && play && JSON.stringify(this.#play.steps) === JSON.stringify(play.steps);
     this.#play = play;
@@ -67,7 +67,8 @@ export class LedgerPlayer extends HTMLElement {
     delete this.dataset.ready;
     if (!play || !play.steps.length) return;
     this.#make(play);
-    this.#show(stays ? this.#at : 0);
+    const first = this.getAttribute("start") === "fault" ? Math.max(0, play.steps.findIndex(isFaulty)) : 0;
+    this.#show(stays ? this.#at : first);
     this.dataset.ready = "";
   }
 

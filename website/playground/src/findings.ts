@@ -28,7 +28,7 @@ function card(finding: Finding, curable: boolean, deeds: Deeds): HTMLElement {
   const cure = part("p", "pg-cure", part("b", "", "Fix: "), `${finding.fix}.`);
   const made = part("section", `pg-card pg-${finding.severity}`, head, said, path(finding.rows, deeds));
   if (finding.granted.length) made.append(part("p", "pg-granted", `Taken for granted: ${finding.granted.join("; ")}.`));
-  made.append(part("p", "pg-granted", `What one sees: ${finding.symptom}.`), cure);
+  made.append(part("p", "pg-granted", `What you see: ${finding.symptom}.`), cure);
   if (curable) {
     const button = part("button", "pg-button pg-fix", "Apply the fix");
     button.type = "button";

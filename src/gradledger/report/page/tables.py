@@ -126,7 +126,7 @@ def _tallied(chronicle: Chronicle) -> Iterator[tuple[str, str]]:
     yield "spent", f"{tally.spent:,}"
     yield "spent again", f"{tally.respent:,}"
     yield "lost", f"{tally.lost:,}"
-    yield "wasted", f"{tally.wasted:,}"
+    yield "not needed", f"{tally.wasted:,}"
     yield "left unspent", f"{left(tally):,}"
     yield "findings", f"{len(chronicle.verdict.findings):,}"
 

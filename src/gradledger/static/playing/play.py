@@ -96,10 +96,10 @@ def _is_beginning(event: Event, followed: Followed) -> bool:
 
 
 def _rounds(happening: Happening) -> list[Json]:
-    """`epoch 1, iteration 3`: the round of each loop around it."""
-    units = iter(("iteration", "inner round"))
+    """`epoch 1, iteration 3`: the round of each loop around it. Of three, the middle is a batch."""
+    outer, inner = iter(("epoch", "batch")), iter(("iteration", "inner round"))
     return [
-        {"unit": "epoch" if _has_inner(loop) else next(units, "round"), "number": number}
+        {"unit": next(outer if _has_inner(loop) else inner, "round"), "number": number}
         for loop, number in happening.rounds
     ]
 
