@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 from gradledger.errors import GradledgerError
 
-TYPE_CHECKING = False  # what typing would say, which takes longer to load than a file to check
+TYPE_CHECKING = False  # `typing` is not imported: loading it takes longer than checking a file
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import ModuleType
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 COMMANDS = ("check", "run", "adopt", "report", "server", "rules", "rule", "why", "demo")
 """Each is a file here, with a docstring, `add_arguments(parser)` and `run(args) -> int`.
 
-Where that returns a function instead, it is called for the status, and what it raises is left to
-Python: the errors of a user's script are none of ours.
+If `run` returns a function instead, that is called for the status, and Python handles what it
+raises: errors of a user's script are not ours to catch.
 """
 
 FAILED, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
 
 
 class UsageError(GradledgerError):
-    """The command line makes no sense."""
+    """The command line can't be understood."""
 
 
 def start() -> NoReturn:
-    """The command as a process of its own: begins it, and ends it with the exit status."""
+    """The entry point of the process: runs the command, and exits with its status."""
     checks = sys.argv[1:2] == ["check"]
     if checks:
         import gc
 
-        # What a check makes it keeps to the end, and little of it is garbage.
+        # A check keeps nearly all objects to the end, so collecting garbage is wasted time.
         gc.set_threshold(100_000)
     outcome = _outcome(sys.argv[1:])
     if not isinstance(outcome, int):
@@ -42,14 +42,14 @@ def start() -> NoReturn:
     # Python would end with the signal, and not with our status, if it came while a class was made
     # by `exec`, as dataclasses are.
     interrupted = outcome == INTERRUPTED
-    # Whoever traces or profiles us wants to see the end.
+    # A tracer or a profiler needs a normal exit.
     if interrupted or (checks and not sys.gettrace() and not sys.getprofile()):
         _leave(outcome)
     sys.exit(outcome)
 
 
 def _leave(status: int) -> None:
-    """Ends the process here and now, unless its output can't be written.
+    """Exits the process immediately, unless its output can't be written.
 
     A command has closed its files and ended its processes. To take all objects of a check apart,
     one by one, would take a fifth of the time that a small file does.
@@ -58,28 +58,28 @@ def _leave(status: int) -> None:
         for stream in filter(None, (sys.stdout, sys.stderr)):
             stream.flush()
     except OSError:
-        return  # Python says so when it ends
+        return  # Python reports that when it exits
     os._exit(status)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command and returns the exit status. What a person can act upon is one line."""
+    """Runs one command and returns the exit status. An error that a person can fix is one line."""
     outcome = _outcome(list(sys.argv[1:] if argv is None else argv))
     return outcome if isinstance(outcome, int) else outcome()
 
 
 def _outcome(argv: list[str]) -> int | Callable[[], int]:
-    """The exit status, or who will know it."""
+    """The exit status, or a function that returns it."""
     try:
         outcome = _run(argv)
         # Here, and not when the interpreter ends: a closed pipe would be reported there.
-        if sys.stdout is not None:  # as it is when it was closed before we began
+        if sys.stdout is not None:  # it is None if it was closed before we started
             sys.stdout.flush()
     except GradledgerError as error:
         print(f"gradledger: {error}", file=sys.stderr)
         return FAILED
     except BrokenPipeError:
-        # What is still in the buffer must not meet the closed pipe when Python ends.
+        # Python must not write the rest of the buffer to the closed pipe when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_CLOSED
     except KeyboardInterrupt:
@@ -126,7 +126,7 @@ def _run(argv: list[str]) -> int | Callable[[], int]:
 
 
 def _nearly(unknown: str, name: str) -> str:
-    """The option of a command that is spelt nearly like this one; empty where there is none."""
+    """The option of a command with the most similar spelling; empty if there is none."""
     from argparse import ArgumentParser
     from difflib import get_close_matches
 

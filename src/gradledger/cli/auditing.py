@@ -1,4 +1,4 @@
-"""One audited run: books are kept from the import of torch on, and the verdict ends it."""
+"""One audited run: from the import of torch to the verdict."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FAILED = 2
 
 
 class Auditing:
-    """The auditor of `gradledger run`, made before the script begins."""
+    """The auditor of `gradledger run`, created before the script starts."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Auditing:
         self._audit: Audit | None = None
         self._ranks = Ranks.of_this_launch()
         self._blind = False
-        """The audit could not begin."""
+        """Why the audit could not begin, if it couldn't."""
         self._parent: Parent | None = None
         self._live: Live | None = None
         if live and not (self._ranks and self._ranks.rank):  # ranks share a terminal
@@ -75,7 +75,7 @@ class Auditing:
 
     @property
     def among_ranks(self) -> bool:
-        """Whether this is one of several."""
+        """True if this is one rank of several."""
         return self._ranks is not None
 
     def reach_children(self) -> None:
@@ -87,12 +87,12 @@ class Auditing:
             self._say_bug("processes that it starts are not audited")
 
     def abandon(self) -> None:
-        """In a fork, which is a child: the audit of this process is over."""
+        """Called in a forked child: ends the audit that it inherited."""
         if self._audit is not None:
             self._audit.abandon()
 
     def begin(self) -> None:
-        """Opens the books. If that fails, the script runs on without noticing."""
+        """Starts the audit. If that fails, the script still runs."""
         main = getattr(sys.modules["__main__"], "__file__", None)
         try:
             from gradledger.runtime.audit import Audit
@@ -126,7 +126,7 @@ class Auditing:
             self._say_bug(f"{self._subject} is not audited")
 
     def begin_late(self) -> None:
-        """The same where torch was there before, unnoticed; says what was missed."""
+        """The same if torch was already imported; reports what was missed."""
         missed = _passes_so_far()
         self.begin()
         if self._audit is not None and missed:
@@ -134,13 +134,13 @@ class Auditing:
             self._audit.journal.not_seen("backwards", why, count=missed)
 
     def conclude(self, *, passed: bool, error: BaseException | None) -> int:
-        """Closes the books and delivers the verdict. The status to leave with, or 0."""
+        """Ends the audit and delivers the verdict. Returns the status to exit with, or 0."""
         self._end_live()
         if self._blind:
             return FAILED if self._fail_on else 0
         try:
             verdict = self._close(error)
-            if verdict is None:  # another rank speaks for all
+            if verdict is None:  # another rank reports for all
                 return 0
             with self._as_before():
                 self._deliver(verdict)
@@ -154,7 +154,7 @@ class Auditing:
         if self._fail_on:
             from gradledger.report.balance import fails
 
-            # What was not audited has not passed.
+            # A run that was not audited has not passed.
             return int(fails(verdict, self._fail_on)) or (FAILED if verdict.trouble else 0)
         return 0
 
@@ -166,7 +166,7 @@ class Auditing:
         return rank_path(self._reports.record, rank=rank, world_size=world)
 
     def _close(self, error: BaseException | None) -> Verdict | None:
-        """The verdict on all ranks; None on those that leave it to rank 0."""
+        """The verdict on all ranks; None on ranks that leave reporting to rank 0."""
         verdict, fingerprints = Verdict(self._subject), []
         if self._audit is not None:  # torch was imported
             trace = error.__traceback__ if error is not None else None
@@ -177,10 +177,10 @@ class Auditing:
             verdict = verdict._replace(unseen=(Unseen("backwards", why, missed),))
         if self._parent is not None:
             of_all = self._parent.gather(verdict, fingerprints, error)
-            if of_all is None:  # another machine speaks for all
+            if of_all is None:  # another machine reports for all
                 return None
             verdict = of_all
-        if self._ranks is not None and self._audit is not None:  # else it is no rank of a training
+        if self._ranks is not None and self._audit is not None:  # else it's no rank that trains
             testimony = Testimony(verdict, fingerprints, end_of(error))
             if not self._ranks.speaks():
                 self._ranks.leave(testimony)
@@ -263,9 +263,9 @@ class Auditing:
 
     @contextlib.contextmanager
     def _as_before(self) -> Iterator[None]:
-        """Sees paths from where the command was given, and imports none of the script's modules."""
+        """Resolves paths from the command's directory, and imports none of the script's modules."""
         there, path = None, sys.path[:]
-        with contextlib.suppress(OSError):  # one of the two is gone
+        with contextlib.suppress(OSError):  # one of the two directories is gone
             there = os.getcwd()
             os.chdir(self._folder)
         sys.path[:] = self._path
@@ -278,12 +278,12 @@ class Auditing:
 
 
 def _passes_so_far() -> int:
-    """How many backward passes this process has made by now, watched or not."""
+    """How many backward passes this process has made so far, audited or not."""
     if not is_loaded("torch"):
         return 0
     from gradledger.runtime.journal.backward_counter import backward_count
 
     try:
         return backward_count()
-    except Exception:  # a torch that is half there, or another that counts otherwise
+    except Exception:  # torch is only partly imported, or a version that counts differently
         return 1

@@ -52,7 +52,7 @@ DEFAULTS: dict[str, object] = {
     "fix": False,
     "diff": False,
 }
-"""What the options are where none is given. They stand here, so that no parser is needed then."""
+"""The defaults of the options, so that no parser is needed if none is given."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -146,7 +146,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: Arguments) -> int:
-    """Checks, delivers what was found, and says how it went."""
+    """Checks, writes the findings, and returns the status."""
     from gradledger.cli.checking import check
     from gradledger.cli.settings import settings_of
 
@@ -198,7 +198,7 @@ def _deliver(settings: Settings, outcome: Outcome) -> None:
         )
 
     if not settings.output:
-        # Standard output has the text that came from standard input, after its fixes.
+        # Standard output is used for the fixed text of standard input.
         write(sys.stderr if settings.fix and settings.stdin is not None else None)
         return
     from gradledger.cli.delivery import OutputError, to_file

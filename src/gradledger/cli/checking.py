@@ -1,4 +1,4 @@
-"""One check: finds the files, checks them, and sifts what was found."""
+"""One check: finds the files, checks them, and filters the findings."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 
 
 class Outcome(Value):
-    """What a check came to."""
+    """The result of a check."""
 
     inspection: Inspection
     remarks: tuple[str, ...]
-    """What a person should know besides, a line each."""
+    """Notes for the user, one line each."""
     incomplete: bool
-    """A file that was named could not be checked."""
+    """True if a file that was named could not be checked."""
     entries: tuple[Entry, ...] = ()
-    """What the findings are known by in a baseline, where one is to be written."""
+    """The fingerprints of the findings, if a baseline is to be written."""
     files: tuple[str, ...] = ()
-    """What was looked at."""
+    """The files that were checked."""
     stdin: bytes | None = None
-    """What came from standard input, where that was checked."""
+    """The text from standard input, if that was checked."""
 
 
 class Gathered:
-    """What all files came to."""
+    """The results of all files."""
 
     def __init__(self) -> None:
         self.files: list[str] = []
@@ -48,12 +48,12 @@ class Gathered:
         self.troubles: list[Trouble] = []
         self.followed = 0
         self.remarks: list[str] = []
-        """About the work itself, a line each."""
+        """Notes about the check itself, one line each."""
 
     def take(self, path: str, result: Result) -> None:
-        """One more file."""
+        """Adds the result of a file."""
         self.files.append(path)
-        if not result.relevant and not result.troubles:  # as nearly all are
+        if not result.relevant and not result.troubles:  # nearly all files have none
             return
         self.findings += result.checked.findings
         self.unknown.update((Unknown(*one), None) for one in result.checked.unknown)
@@ -62,9 +62,9 @@ class Gathered:
 
 
 def check(settings: Settings, *, stdin: bytes | None = None) -> Outcome:
-    """Checks what was asked for. Raises GradledgerError where that can't be done at all.
+    """Checks what the settings say. Raises GradledgerError if that is impossible.
 
-    `stdin` is given where standard input has already been read.
+    `stdin`: the content of standard input, if it has already been read.
     """
     begun = time.perf_counter()
     gathered = Gathered()
@@ -122,7 +122,7 @@ def _results(
 
 
 def _cache(settings: Settings, files: int) -> Cache | None:
-    # One file is checked sooner than a cache is read.
+    # Checking one file is faster than reading the cache.
     if not settings.cache or files < 2:
         return None
     from gradledger.static.runner.cache import Cache
@@ -136,7 +136,7 @@ def _reading_order(unknown: Unknown) -> tuple[str, int, str]:
 
 
 def _are_among(named: set[str], troubles: list[Trouble]) -> bool:
-    """Whether one of the named files couldn't be checked."""
+    """True if one of the named files couldn't be checked."""
     from gradledger.report.paths import cell_of
 
     return any(cell_of(trouble.path)[0] in named for trouble in troubles)

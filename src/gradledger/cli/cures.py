@@ -16,7 +16,7 @@ Cures = Mapping[tuple[str, "Place"], str]
 
 
 def cures(verdict: Verdict) -> Cures:
-    """Those that are certain. The source may have changed since, so nothing is read from disk."""
+    """The fixes that are certain. Nothing is read from disk: the source may have changed since."""
     found: dict[tuple[str, Place], str] = {}
     by_path: dict[str, list[Finding]] = {}
     for finding in verdict.findings:
@@ -34,7 +34,7 @@ def cures(verdict: Verdict) -> Cures:
 
 
 def _seen(path: str, text: str) -> list[Finding]:
-    """What a check of that file finds in it."""
+    """The findings of a check of that source."""
     from gradledger.static.runner.runner import check_bytes
 
     return list(check_bytes(path, text.encode("utf-8", "replace"), roots=()).checked.findings)

@@ -1,4 +1,4 @@
-"""Brings a verdict to where it was asked for, whatever the script has done to its streams."""
+"""Writes a verdict to its file or stream, even if the script has closed its streams."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Write = Callable[[TextIO], None]
 
 
 class OutputError(GradledgerError):
-    """A file can't be written where it was asked for."""
+    """An output file can't be written."""
 
 
 def check_output(path: str, *, option: str) -> str:
-    """The absolute path, after an attempt to write there. Before the script: it may take days."""
+    """The absolute path, after a test that it can be written: the script may take days."""
     path = os.path.realpath(path)
     folder = os.path.dirname(path)
     if not os.path.isdir(folder):
@@ -43,7 +43,7 @@ def check_output(path: str, *, option: str) -> str:
 
 
 def to_file(path: str, write: Write) -> None:
-    """Writes the file whole, or leaves what was there."""
+    """Writes the whole file, or leaves the old one unchanged."""
     if _is_special(path):
         with open(path, "w", encoding="utf-8") as file:
             write(file)
@@ -61,21 +61,21 @@ def to_file(path: str, write: Write) -> None:
 
 
 def is_ours(path: str) -> bool:
-    """Whether gradledger wrote this page, and so may overwrite it."""
+    """True if gradledger wrote this page, and so may overwrite it."""
     with open(path, "rb") as file:
         return b'name="generator" content="gradledger' in file.read(2000)
 
 
 class Streams:
-    """Standard output and standard error as they are before the script begins."""
+    """Standard output and standard error as they were before the script started."""
 
     def __init__(self) -> None:
         self._files = {number: identity(number) for number in (1, 2)}
 
     def write(self, write: Write, *, error: bool = False) -> None:
-        """Writes to one of them, to the other where the script has closed that one."""
+        """Writes to one of them, or to the other if the script has closed that one."""
         for number in (2, 1) if error else (1, 2):
-            # Once it is closed, the next file that the script opens has its number.
+            # Once it is closed, the next file that the script opens gets its descriptor number.
             if self._files[number] is not None and self._files[number] == identity(number):
                 with contextlib.suppress(OSError):
                     _write_all(number, _drafted(write, number))
@@ -87,7 +87,7 @@ class Streams:
 
 
 def identity(descriptor: int) -> tuple[int, int] | None:
-    """Which file it is; None where it is closed."""
+    """Identifies the file behind it; None if it is closed."""
     with contextlib.suppress(OSError):
         found = os.fstat(descriptor)
         return found.st_dev, found.st_ino
@@ -101,10 +101,10 @@ def _drafted(write: Write, descriptor: int) -> bytes:
 
 
 class _Draft(io.StringIO):
-    """Looks like the stream for which the text is, so that it gets the right colours and width.
+    """Looks like the target stream, so that the text gets the right colours and width.
 
-    Nothing of the text is left in the script's own stream, should that be a pipe without a reader:
-    Python would report it, and end with another status.
+    Nothing of the text stays in the script's own stream. If that were a pipe without a reader,
+    Python would report an error, and exit with another status.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -129,12 +129,12 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 
 def _is_special(path: str) -> bool:
-    """Is it a pipe, a terminal or a device, for which there is no "whole or not at all"?"""
+    """True for a pipe, a terminal or a device, which can't be replaced as a whole."""
     return os.path.exists(path) and not os.path.isfile(path)
 
 
 def _permissions(path: str) -> int:
-    """Those of the file that is replaced, or of any new file."""
+    """The permissions of the file that is replaced, or those of a new file."""
     with contextlib.suppress(OSError):
         return stat.S_IMODE(os.stat(path).st_mode)
     mask = os.umask(0)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gradledger.rules import Rule
 
 TOUR = {"GL101": "Spent twice", "GL201": "Thrown away", "GL301": "Weighed wrong"}
-"""Three faults that raise nothing and warn of nothing: only what the programs print shows them."""
+"""Three faults without an error or a warning: only what the programs print shows them."""
 
 _IDEA = (
     "gradledger keeps the books of your gradients. Every `backward()` deposits, every "
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         players: list[Live] = []
         audit: subprocess.Popen[str] | None = None
         if torch_is_installed():
-            # They start now, and are done when the reader comes to them.
+            # They start now, and have finished when the reader reaches them.
             players = [
                 stack.enter_context(Live(map(kind, rules)))
                 for kind in (programs.bad, programs.good)
@@ -92,7 +92,7 @@ def _audit(terminal: Terminal) -> Iterator[subprocess.Popen[str]]:
         shutil.copyfile(Path(__file__).with_name("programs") / "train.py", f"{folder}/train.py")
         options = ["--html", _report()]
         with subprocess.Popen(
-            # What torch warns of when it is loaded is about this machine, and not for the tour.
+            # Warnings of torch when it is loaded are about this machine, and not part of the tour.
             [sys.executable, "-W", "ignore", "-m", "gradledger", "run", *options, "train.py"],
             cwd=folder,
             env={
@@ -115,7 +115,7 @@ def _audit(terminal: Terminal) -> Iterator[subprocess.Popen[str]]:
 
 
 def _report() -> str:
-    """Where the page goes: here, unless somebody else's file has that name."""
+    """The path of the page: here, unless another file has that name."""
     from tempfile import mkdtemp
 
     from gradledger.cli.delivery import OutputError, check_output, is_ours
@@ -168,7 +168,7 @@ def _fault(terminal: Terminal, rule: Rule, title: str) -> Iterator[Line]:
 
 
 def _side_by_side(terminal: Terminal, left: list[str], right: list[str]) -> Iterator[Line]:
-    """Two outputs next to each other, or one below the other where that is too wide."""
+    """Two outputs side by side, or one below the other if that is too wide."""
     titles = (("it prints", "fault"), ("cured, it prints", "cure"))
     margin, gap = " " * 2, 3
     yield ()
@@ -200,7 +200,7 @@ def _auditor(terminal: Terminal, *, can_run: bool) -> Iterator[Line]:
 
 
 def _as_it_came(said: str, terminal: Terminal) -> Iterator[Line]:
-    """What another process printed for this terminal, colours and all."""
+    """The output of another process, printed for this terminal with its colours."""
     for line in said.splitlines():
         if terminal.colour:
             from rich.text import Text

@@ -1,4 +1,4 @@
-"""`--fix` and `--diff`: what the certain cures make of the files, written or shown."""
+"""`--fix` and `--diff`: writes or shows the files with all certain fixes applied."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gradledger.static.source.files import decode, read_bytes
 
 
 def fixed(settings: Settings, outcome: Outcome) -> Outcome:
-    """Writes the cured files, or standard input to standard output; then what is left to say."""
+    """Writes the fixed files (of standard input, to standard output); then what is left to say."""
     made = _made(settings, outcome)
     told = []
     changed = []
@@ -45,7 +45,7 @@ def fixed(settings: Settings, outcome: Outcome) -> Outcome:
 
 
 def differs(settings: Settings, outcome: Outcome) -> bool:
-    """Shows what the cures would change, as a patch; and is there anything?"""
+    """Shows what the fixes would change, as a patch. True if there is anything."""
     made = _made(settings, outcome)
     lines = [line for one in made for line in patch(one)]
     if settings.output:
@@ -76,7 +76,7 @@ def show(patch: Sequence[bytes]) -> None:
 
 
 def replaced(settings: Settings, outcome: Outcome) -> Cures:
-    """The cure of each finding by itself, as edits of lines; those in notebooks have none."""
+    """The fix of each finding by itself, as edits of lines; findings in notebooks have none."""
     found = {}
     for finding in outcome.inspection.findings:
         if finding.at.path.endswith(".py") or settings.stdin is not None:
@@ -88,7 +88,7 @@ def replaced(settings: Settings, outcome: Outcome) -> Cures:
 
 
 def put_bytes(data: bytes) -> None:
-    """Writes to standard output, without a change of line ends or encoding."""
+    """Writes to standard output without changing line ends or encoding."""
     if sys.stdout is not None:
         sys.stdout.flush()
         _put([data], sys.stdout)
@@ -108,13 +108,13 @@ def _made(settings: Settings, outcome: Outcome) -> list[Fixed]:
 
 
 def written(one: Fixed) -> str | None:
-    """Writes the file whole, where a link to it leads; or says why not."""
+    """Writes the whole file, following symbolic links; or says why it can't."""
     from gradledger.cli.delivery import to_file
 
     path = os.path.realpath(one.path)
     if read_bytes(path) != one.before:
         return "it was changed meanwhile"
-    # A new file could take its place all the same; but somebody has said that it must not change.
+    # A new file could still replace it, but its permissions say that it must not change.
     if not stat.S_IMODE(os.stat(path).st_mode) & 0o222 or not os.access(path, os.W_OK):
         return "it is read-only"
     try:
@@ -132,11 +132,11 @@ def _put(data: Iterable[bytes], stream: TextIO) -> None:
 
 
 def patch(one: Fixed) -> Sequence[bytes]:
-    """Its lines, as `patch -p0` takes them: byte for byte."""
+    """The lines of the patch, byte for byte as `patch -p0` expects them."""
     from difflib import diff_bytes, unified_diff
 
     name = os.fsencode(shown(one.path))
-    # Split at newlines alone, as `patch` does: a lone carriage return ends no line there.
+    # Split at newlines only, as `patch` does: a lone carriage return doesn't end a line.
     before, after = (re.findall(rb"[^\n]*\n|[^\n]+", data) for data in (one.before, one.after))
     lines = diff_bytes(unified_diff, before, after, name, name)
     return [

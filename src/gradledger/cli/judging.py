@@ -1,4 +1,4 @@
-"""What becomes of the findings of a check: shown, ignored by a comment, or known before."""
+"""Sorts the findings of a check: shown, ignored by a comment, or in the baseline."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gradledger.static.source.files import Source, from_bytes
 def judged(
     outcome: Outcome, gathered: Gathered, settings: Settings, stdin: bytes | None
 ) -> Outcome:
-    """The outcome with the findings in it, and what there is to say about the comments."""
+    """The outcome with its findings, and with notes about ignore comments."""
     library = _library(settings, stdin)
     findings = one_each(as_given(gathered.findings, gathered.files))
     sifted = sift(findings, settings, library)
@@ -51,7 +51,7 @@ def _library(settings: Settings, stdin: bytes | None) -> Library:
 
 
 def _comments(settings: Settings, library: Library, gathered: Gathered) -> Iterator[str]:
-    """Ignores that do not say what was meant; on request, those that ignore nothing."""
+    """Notes about ignore comments with mistakes; on request, also about unused ones."""
     if settings.report_unused:
         for path in gathered.files:
             library.comments(path)

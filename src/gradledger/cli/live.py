@@ -1,4 +1,4 @@
-"""Example programs at work, in a process of their own.
+"""Runs example programs in a separate process.
 
 One process runs several, one after another: loading torch takes longer than any of them.
 """
@@ -35,7 +35,7 @@ class Live:
     def __init__(self, programs: Iterable[Program]) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-c", _DRIVER, *(str(program.path) for program in programs)],
-            # One thread: for networks of this size more of them only get in each other's way.
+            # One thread: for networks of this size, more threads are slower.
             env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -45,7 +45,7 @@ class Live:
         )
 
     def next_output(self) -> list[str]:
-        """What the next program printed, and its error if it ended with one."""
+        """The output of the next program, and its error if it raised one."""
         assert self._process.stdout is not None
         lines: list[str] = []
         for line in self._process.stdout:

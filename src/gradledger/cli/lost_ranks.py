@@ -1,4 +1,4 @@
-"""Ranks that did not speak for themselves: what their recordings say."""
+"""Ranks that sent no report: what their recordings say instead."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from gradledger.rules.ranks import Testimony
 def with_recordings(
     heard: dict[int, Testimony], *, own: Path, patience: float
 ) -> dict[int, Testimony]:
-    """What was heard of other ranks, with what recordings say of those that left no testimony.
+    """The reports of other ranks, with those of missing ranks made from their recordings.
 
-    They have died, or run on another machine, where they end at about the same time.
+    A missing rank has died, or runs on another machine, where it ends at about the same time.
     """
     found = dict(heard)
     deadline = monotonic() + patience
@@ -40,7 +40,7 @@ def with_recordings(
 
 
 def _joined(noted: Testimony, recorded: Testimony) -> Testimony:
-    """Both: what a rank noted last may not have reached its recording any more."""
+    """Both combined: the last notes of a rank may not have reached its recording."""
     findings = {(f.rule, f.at): f for t in (noted, recorded) for f in t.verdict.findings}
     verdict: Verdict = noted.verdict._replace(
         findings=tuple(findings.values()),

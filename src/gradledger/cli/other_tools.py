@@ -1,4 +1,4 @@
-"""What `report` writes for other tools: a trace, tables, and files for TensorBoard."""
+"""Files that `report` writes for other tools: traces, tables, and files for TensorBoard."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TABLES = (
     "windows", "spends", "deposits", "events", "measures", "flows", "optimizers", "ranks",
     "findings", "evidence",
 )  # fmt: skip
-"""Here, so that `--help` doesn't import what makes them."""
+"""The names of the formats are here, so that `--help` doesn't import the code that writes them."""
 
 
 def writer(
@@ -30,7 +30,7 @@ def writer(
     format: str,
     table: str | None,
 ) -> Callable[[TextIO], None]:
-    """What writes the trace or the table of these recordings."""
+    """A function that writes the trace or the table of these recordings."""
 
     def write(stream: TextIO) -> None:
         with _opened(names, told) as ranks:
@@ -47,7 +47,7 @@ def writer(
 
 
 def check_table(table: str | None, *, format: str) -> None:
-    """Whether there is such a table, and it was requested."""
+    """Checks that the requested table exists."""
     if table is None:
         return
     if format != "csv":
@@ -57,7 +57,7 @@ def check_table(table: str | None, *, format: str) -> None:
 
 
 def to_tensorboard(told: Sequence[Chronicle], folder: str) -> str:
-    """Writes the folder, and says how to look at it."""
+    """Writes the folder, and prints how to view it."""
     from gradledger.cli.delivery import OutputError
     from gradledger.report import tensorboard
 
@@ -75,7 +75,7 @@ def to_tensorboard(told: Sequence[Chronicle], folder: str) -> str:
 def _opened(
     names: Sequence[str], told: Sequence[Chronicle]
 ) -> Iterator[list[tuple[Chronicle, Recording]]]:
-    """The chronicles, each with its recording, for what a chronicle is too short to hold."""
+    """The chronicles, each with its recording for the details that a chronicle doesn't keep."""
     from gradledger.cli.recordings import recordings
     from gradledger.recording import Recording
 

@@ -1,4 +1,4 @@
-"""The parser of the command line. Loaded only where there is something to parse."""
+"""The parser of the command line. Loaded only if there is something to parse."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def parser_for(argv: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser for this command line: its command has its options, and the others are not made.
+    """The parser for this command line: only its own command gets options, for speed.
 
-    Without a command it knows them all.
+    Without a command, all commands get them.
     """
     parser = _Parser(
         prog="gradledger",
@@ -47,14 +47,14 @@ def _first_line(text: str) -> str:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, as every other error of gradledger."""
+    """Reports a mistake in one line, like every other error of gradledger."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}. See `{self.prog} --help`.")
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Knows the width itself: argparse loads shutil for it, for each option and before any help."""
+    """Computes the width itself: argparse would load shutil for it, even if no help is shown."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=_columns() - 2)
@@ -66,12 +66,12 @@ def _columns() -> int:
         return int(asked)
     try:
         return os.get_terminal_size(1).columns or 80
-    except OSError:  # standard output is no terminal, or closed
+    except OSError:  # standard output isn't a terminal, or is closed
         return 80
 
 
 class _Version(argparse.Action):
-    """Looks the version up only when needed: that takes longer than most commands."""
+    """Looks up the version only when needed: it takes longer than most commands."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         from gradledger import __version__

@@ -1,4 +1,4 @@
-"""A sign of life on long runs: on a screen only, after a second, and gone at the end."""
+"""Progress of long checks: on a terminal only, after a second, and erased at the end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INTERVAL = 0.1
 
 
 class Progress:
-    """Call it with how many are done, of how many."""
+    """Call it with the number done and the total."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -35,7 +35,7 @@ class Progress:
             from rich.console import Console
             from rich.progress import Progress as Bar
 
-            # It draws only when called: a thread of its own would not outlive a fork.
+            # It draws only when called: a thread would not survive a fork.
             self._bar = Bar(console=Console(stderr=True), transient=True, auto_refresh=False)
             self._bar.add_task(self._what, completed=done, total=total)
             self._bar.start()

@@ -1,4 +1,4 @@
-"""Finds the recordings that were named, and those of the other ranks that belong to them."""
+"""Finds the recordings that were named, and those of the other ranks of the same run."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class RecordingsError(GradledgerError):
-    """These recordings can't be reported on together."""
+    """These recordings can't be combined in one report."""
 
 
 def chronicles(names: Sequence[str]) -> tuple[Chronicle, ...]:
-    """What the recordings tell, by rank."""
+    """The chronicles of the recordings, by rank."""
     from gradledger.report.chronicle import told
 
     found = []
@@ -30,7 +30,7 @@ def chronicles(names: Sequence[str]) -> tuple[Chronicle, ...]:
 
 
 def recordings(names: Sequence[str]) -> tuple[Path, ...]:
-    """All ranks of the run. One name means all ranks, several names only those."""
+    """The recordings of the run. One name means all ranks, several names mean only those."""
     if len(names) == 1:
         return tuple(_all_ranks(Path(names[0])))
     by_rank: dict[int, Path] = {}
@@ -46,12 +46,12 @@ def recordings(names: Sequence[str]) -> tuple[Path, ...]:
 
 
 def _all_ranks(named: Path) -> Iterator[Path]:
-    """The recording itself, or `run.rank0.gradledger` where `run.gradledger` was said."""
+    """The recording itself, or `run.rank0.gradledger` if `run.gradledger` was named."""
     first = named
     if not named.exists():
         ranks = [path for path in _beside(named) if _rank_of(path) == 0]
         if not ranks:
-            yield named  # and whoever opens it says what is wrong
+            yield named  # opening it will report what is wrong
             return
         first = max(ranks, key=lambda path: _run(path).started_at)
     yield first
@@ -65,7 +65,7 @@ def _all_ranks(named: Path) -> Iterator[Path]:
 def _closest(first: Path, run: RunInfo, rank: int) -> Path | None:
     """The recording of another rank of the same launch.
 
-    A restarted job leaves several. Those of one start began at nearly the same time.
+    A restarted job leaves several of each rank. Those of one start began at nearly the same time.
     """
     found: dict[Path, float] = {}
     for path in _beside(first):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gradledger.report.chronicle import Chronicle
 
 FORMATS = ("text", "concise", "json", "github", "sarif", "gitlab", "html", *other_tools.FORMATS)
-"""The first six are the verdict's."""
+"""The first six are formats of the verdict."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -103,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
     if output != args.output:
         print(f"The report is in {output}. Open it in a browser.")
     if args.tensorboard:
-        # Not to standard output, where the report may be.
+        # Not to standard output, which may be where the report goes.
         print(other_tools.to_tensorboard(told, args.tensorboard), file=sys.stderr)
     if args.fail_on:
         from gradledger.report.balance import fails
@@ -140,7 +140,7 @@ def _writer(
 
 
 def _output(args: argparse.Namespace) -> str | None:
-    """Where the report goes; None: to standard output."""
+    """The path of the report; None means standard output."""
     from gradledger.cli.delivery import check_output
 
     output: str | None = args.output
@@ -160,7 +160,7 @@ def _deliver(write: Callable[[TextIO], None], output: str | None) -> None:
     from gradledger.cli.delivery import OutputError, to_file
 
     if output is None:
-        if sys.stdout is not None:  # it is None where it was closed before we began
+        if sys.stdout is not None:  # it is None if it was closed before we started
             write(sys.stdout)
         return
     try:

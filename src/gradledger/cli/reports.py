@@ -1,4 +1,4 @@
-"""The reports that `run` makes of its own recording, once the script has ended."""
+"""The reports that `run` writes from its own recording after the script has ended."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Reports:
-    """The requested reports, checked before the script begins: it may take days.
+    """The requested reports. Their paths are checked before the script, which may take days.
 
-    A recording that wasn't requested is kept beside the report until that is written, so that a
-    run that is killed leaves it behind.
+    If no recording was requested, one is kept beside the report until the report is written, so
+    that a killed run leaves it behind.
     """
 
     def __init__(self, *, record: str | None, html: str | None, tensorboard: str | None) -> None:
@@ -34,7 +34,7 @@ class Reports:
             self.record = os.path.join(self._tensorboard, "run.gradledger")
 
     def make(self, recording: Path, verdict: Verdict) -> Iterator[str]:
-        """Writes them, and says where they are, or why not."""
+        """Writes them, and prints where they are, or what went wrong."""
         if not (self._html or self._tensorboard):
             return
         from gradledger.cli.recordings import recordings

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     """Prints the explanations."""
     from gradledger.rules.selection import choose
 
-    # All of them first: a wrong one among several should not hide below pages of output.
+    # Look up all of them first: an error about one should not be hidden below pages of output.
     chosen = list(dict.fromkeys(rule for word in args.rules for rule in choose(word)))
     if args.program:
         from gradledger.rules import programs

@@ -34,7 +34,7 @@ _WITH_VALUE = {
 
 
 def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Our options, and all from the script on, which is not for us to understand."""
+    """Our options, and everything from the script on, which we don't parse."""
     place = 0
     while place < len(words):
         word = words[place]
@@ -49,7 +49,7 @@ def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `gradledger run`."""
     parser.usage = "gradledger run [options] (SCRIPT | -m MODULE | COMMAND) [arguments ...]"
-    parser.allow_abbrev = False  # what is not ours in full is a slip, and the script is not run
+    parser.allow_abbrev = False  # an abbreviated option is a mistake, and the script isn't run
     add = parser.add_argument
     add("--format", choices=FORMATS, default="text", help="format of the verdict (default: text)")
     add(
@@ -102,7 +102,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> Callable[[], int]:
-    """Finds the script and looks that all is ready. What is returned runs it."""
+    """Finds the script and checks that everything is ready. The returned function runs it."""
     from gradledger.cli.auditing import FAILED, Auditing
     from gradledger.cli.delivery import check_output
     from gradledger.cli.reports import Reports

@@ -1,4 +1,4 @@
-"""`[tool.gradledger.run]`: the options of `gradledger run` that a project always wants."""
+"""`[tool.gradledger.run]`: a project's default options for `gradledger run`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gradledger.policy.configuration import Configuration, ConfigurationError, n
 
 TABLE = "[tool.gradledger.run]"
 PATHS = ("output", "record", "html", "tensorboard", "summary")
-"""Paths relative to the project's file."""
+"""Options whose values are paths relative to pyproject.toml."""
 TEXTS = ("format", "fail-on", "log", *PATHS)
 LISTS = ("select", "ignore")
 FLAGS = ("live", "quiet")
@@ -18,7 +18,7 @@ KEYS = (*TEXTS, *LISTS, *NUMBERS, *FLAGS)
 
 
 def configured(given: Sequence[str]) -> list[str]:
-    """The project's options as words of a command line, without those that are given there."""
+    """The project's options as command-line arguments, without those that are given there."""
     said = nearest(os.getcwd())
     named = {word.partition("=")[0] for word in given} | ({"--quiet"} if "-q" in given else set())
     words: list[str] = []

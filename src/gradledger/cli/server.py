@@ -16,12 +16,12 @@ INSTALL = "pip install 'gradledger[lsp]'"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `gradledger server`."""
-    # Some clients add it to every server; there is no other way to talk.
+    # Some clients pass it to every server; standard input and output are the only way anyway.
     parser.add_argument("--stdio", action="store_true", help="the default; some editors pass it")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serves until the editor leaves."""
+    """Serves until the editor disconnects."""
     try:  # so that what is missing is not taken for a bug of ours
         import pygls
     except ImportError:

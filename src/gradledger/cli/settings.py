@@ -1,4 +1,4 @@
-"""What `gradledger check` was asked to do: its command line, over what the project's file says."""
+"""The settings of `gradledger check`: its command line, over the defaults from pyproject.toml."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class Settings(Policy):
-    """All of it, made sense of."""
+    """The settings, validated."""
 
     paths: tuple[str, ...]
     stdin: str | None
-    """What standard input is called, where that is to be checked."""
+    """The name of standard input in reports, if it is to be checked."""
     report_unused: bool
     format: str
     output: str | None
@@ -39,7 +39,7 @@ class Settings(Policy):
 
 
 def settings_of(args: Arguments) -> Settings:
-    """Raises OptionError, or ConfigurationError, for what makes no sense."""
+    """Raises OptionError or ConfigurationError for invalid settings."""
     paths, stdin = _paths(args)
     first = stdin if stdin is not None else paths[0]
     configured = configuration.read(args.config) if args.config else configuration.nearest(first)

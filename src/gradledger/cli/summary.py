@@ -10,18 +10,18 @@ if TYPE_CHECKING:
     from gradledger.report.inspection import Inspection
 
 OF_THE_JOB = "GITHUB_STEP_SUMMARY"
-"""In a GitHub Actions workflow, the file to which every step adds."""
+"""In a GitHub Actions workflow, the file to which every step appends its summary."""
 
 
 class Summary:
-    """Where it goes: a file that is named, else the job's own, if there is one."""
+    """The summary's file: the named one, else that of the CI job, if there is one."""
 
     def __init__(self, named: str | None) -> None:
         self._named = named
         self._of_the_job = os.environ.get(OF_THE_JOB) or None
 
     def write(self, verdict: Verdict | Inspection) -> str:
-        """Writes it; the answer is empty, or why that could not be done."""
+        """Writes it. Returns an empty string, or why it could not be written."""
         path = self._named or self._of_the_job
         if path is None:
             return ""

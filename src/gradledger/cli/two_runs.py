@@ -21,7 +21,7 @@ class Diff(argparse.Action):
 
 
 def named(args: argparse.Namespace) -> list[str]:
-    """What `--diff` and the rest of the line name, in order."""
+    """The two recordings that `--diff` and the rest of the line name, in order."""
     before, after = args.diff
     return [*before, *after, *(() if before else args.recordings)]
 
@@ -33,7 +33,7 @@ def compared(
     format: str,
     fail_on: Literal["error", "warning", "unseen"] | None,
 ) -> tuple[Callable[[TextIO], None], int]:
-    """What writes the difference, and the exit status: 1 where the second run has new faults."""
+    """A function that writes the difference, and the exit status: 1 if there are new faults."""
     from gradledger.cli.recordings import chronicles
     from gradledger.report.balance import fails
     from gradledger.report.comparison import compare

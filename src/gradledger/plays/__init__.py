@@ -1,6 +1,5 @@
-"""Plays: what happened step by step, with what every cell held after it, for people to look at.
+"""Plays: a list of steps for the ledger player, each with what every cell holds after it.
 
-`steps` makes the JSON of a step that the ledger player shows, `cells` what the cells hold in it.
-Where the events come from is for others: the checker follows a path through a program, and a report
-has a recording.
+`steps` makes the JSON of a step, and `cells` the part that says what the cells hold. The events
+come from the checker, which follows a path through a program, or from a recording.
 """

@@ -10,7 +10,7 @@ from gradledger.report.chronicle.story import Chronicle, Part
 
 
 class Used(NamedTuple):
-    """Deposits of one call site that a step spent, and the weight of each new one, in order."""
+    """The deposits of one call site that a step spent; the weights of the new ones, in order."""
 
     site: int
     again: bool
@@ -42,13 +42,13 @@ class Window(NamedTuple):
 
 
 class _Walk:
-    """What is remembered from turn to turn."""
+    """The state that is carried from turn to turn."""
 
     def __init__(self, chronicle: Chronicle) -> None:
         self.chronicle = chronicle
         self.deposit = self.spend = 0
         self.recent: dict[tuple[int, int], deque[int]] = {}
-        """For each lane and site, the weights of what was deposited last."""
+        """For each lane and site, the weights of the latest deposits."""
         self.numbers: dict[int, int] = {}
         self.longest = max(
             (p.deposits for s in chronicle.spendings for p in s.parts if not p.again), default=0

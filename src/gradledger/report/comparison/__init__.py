@@ -1,6 +1,6 @@
-"""Two runs side by side: what changed, in findings, windows, norms and set-up.
+"""Compares two runs: what changed in findings, windows, norms and set-up.
 
-`compare` looks; `lines` says it to people, and `document` to programs.
+`compare` compares; `lines` makes text of the result, and `document` makes JSON.
 """
 
 from gradledger.report.comparison.as_json import document

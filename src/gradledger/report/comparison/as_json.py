@@ -1,4 +1,4 @@
-"""What changed between two runs, for programs, as docs/comparison.schema.json describes it."""
+"""What changed between two runs, as JSON, as docs/comparison.schema.json describes it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gradledger.report.comparison.lanes import Change, Windows
 from gradledger.report.comparison.measures import Measures
 
 VERSION = 1
-"""It grows when a key goes or changes its meaning; new keys may come without it."""
+"""Increased when a key is removed or changes its meaning; adding a key doesn't change it."""
 
 
 def document(comparison: Comparison) -> dict[str, Any]:
@@ -94,5 +94,5 @@ def _measures(measures: Measures) -> dict[str, Any]:
 
 
 def _finite(ratio: float | None) -> float | None:
-    """That of the largest number and the smallest is infinite, which JSON has no word for."""
+    """The ratio of the largest and the smallest float is infinite, which JSON can't express."""
     return ratio if ratio is not None and math.isfinite(ratio) else None

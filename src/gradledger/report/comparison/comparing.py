@@ -1,4 +1,4 @@
-"""Looks at two runs."""
+"""Compares two runs."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Side(NamedTuple):
     verdict: Verdict
     ended: bool
     turns: int
-    """Steps and skipped steps of all optimizers, of the first rank."""
+    """Steps and skipped steps of all optimizers on the first rank."""
     pace: float | None
-    """Seconds from one step to the next, the median of the first rank."""
+    """Median seconds from one step to the next on the first rank."""
 
 
 class Setting(NamedTuple):
-    """Something about the runs themselves that is not the same."""
+    """A setting of the runs (versions, arguments, …) that differs."""
 
     name: str
     before: str
@@ -37,7 +37,7 @@ class Setting(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """All that is to be said about two runs."""
+    """The result of comparing two runs."""
 
     before: Side
     after: Side
@@ -45,14 +45,14 @@ class Comparison(NamedTuple):
     windows: tuple[Windows, ...]
     measures: tuple[Measures, ...]
     parting: Parting | None
-    """Where the first rank that parts does so; None: all did the same from start to end."""
+    """The first step at which a rank did something else; None if all did the same to the end."""
     settings: tuple[Setting, ...]
 
 
 def compare(
     before: Sequence[Chronicle], after: Sequence[Chronicle], *, kept: Iterable[str] | None = None
 ) -> Comparison:
-    """What changed from one run to the other; `kept`: of the findings, only those of these rules.
+    """What changed from one run to the other. `kept`: only findings of these rules.
 
     Each run is all of its ranks. Windows and norms are compared rank by rank.
     """

@@ -1,4 +1,4 @@
-"""Findings of two runs, told apart as a baseline does: moved lines do not matter."""
+"""The findings of two runs, matched as a baseline matches them: moved lines don't matter."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from gradledger.report.sources import Sources
 from gradledger.rules.ordering import ordered
 
 ALIKE = 0.01
-"""Shares that differ by less are the same: a longer run has not become a worse one."""
+"""Shares that differ by less count as equal, so that a longer run isn't reported as worse."""
 
 
 class Kept(NamedTuple):
-    """A finding of both runs."""
+    """A finding that both runs have."""
 
     before: Finding
     after: Finding
@@ -28,7 +28,7 @@ class Kept(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """What became of the findings, each part worst first."""
+    """New, fixed and remaining findings, each worst first."""
 
     new: tuple[Finding, ...]
     gone: tuple[Finding, ...]
@@ -36,7 +36,7 @@ class Findings(NamedTuple):
 
 
 def matched(before: Verdict, after: Verdict, scripts: tuple[str, str]) -> Findings:
-    """Which findings of one run are those of the other. `scripts`: what was run."""
+    """Matches the findings of one run with those of the other. `scripts`: what was run."""
     old, new = dict(_known(before, scripts[0])), dict(_known(after, scripts[1]))
     return Findings(
         new=tuple(finding for known, finding in new.items() if known not in old),

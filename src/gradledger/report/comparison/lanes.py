@@ -16,7 +16,7 @@ from gradledger.report.labels import labels
 
 
 class Change(NamedTuple):
-    """So many windows were like this in one run, and like that in the other."""
+    """How many windows changed from one shape to another between the runs."""
 
     before: str
     after: str
@@ -34,7 +34,7 @@ class Windows(NamedTuple):
     """How many there were."""
     skipped: tuple[int, int]
     compared: int
-    """How many both runs have, step by step."""
+    """How many windows both runs have, counted step by step."""
     sizes: tuple[Change, ...]
     weights: tuple[Change, ...]
     items: tuple[float | None, float | None]
@@ -42,7 +42,7 @@ class Windows(NamedTuple):
 
 
 def paired(before: Chronicle, after: Chronicle) -> list[tuple[str, int | None, int | None]]:
-    """Which lane is which: by the program's names, and a last one of each by being the last."""
+    """Matches lanes by the program's names; if one lane is left on each side, those two match."""
     old, new = _numbered(before), _numbered(after)
     found: list[tuple[str, int | None, int | None]]
     found = [(name, old[name], new.get(name)) for name in old]
@@ -67,7 +67,7 @@ def compared(pairs: Sequence[tuple[Chronicle, Chronicle]]) -> tuple[Windows, ...
 
 
 class _Shape(NamedTuple):
-    """What windows can have in common."""
+    """The properties by which windows are compared."""
 
     skipped: bool
     size: str
@@ -93,7 +93,7 @@ class _Counting:
         for step, (was, now) in enumerate(zip(old, new, strict=False), 1):
             if was.size != now.size:
                 self._sizes.setdefault((was.size, now.size), [0, step])[0] += 1
-            # What one run could not see is no change of the other.
+            # What one run could not observe isn't a change in the other.
             if was.weights != now.weights and was.weights and now.weights:
                 self._weights.setdefault((was.weights, now.weights), [0, step])[0] += 1
 
@@ -117,7 +117,7 @@ def _numbered(chronicle: Chronicle) -> dict[str, int]:
 
 
 def _shapes(chronicle: Chronicle) -> dict[int | None, list[_Shape]]:
-    """For each lane the shapes of its windows. They repeat, and are made once."""
+    """For each lane, the shapes of its windows. Equal shapes share one object."""
     found: dict[int | None, list[_Shape]] = {}
     known: dict[tuple[bool, tuple[Used, ...]], _Shape] = {}
     for window in windows(chronicle):
@@ -141,14 +141,14 @@ def _size(window: Window) -> str:
 
 
 def _weights(window: Window, weights: Sequence[Weight]) -> str:
-    """How its deposits are weighed, whatever the batch: `mean, divided by 4`. Empty: unknown."""
+    """The weight of its deposits, without the batch size: `mean, divided by 4`. Empty: unknown."""
     found = (weights[number] for used in window.used for number in used.weights)
     words = {weighed(replace(weight, items=None, items_vary=False)) for weight in found}
     return " and ".join(sorted(filter(None, words)))
 
 
 def _changes(found: dict[tuple[str, str], list[int]]) -> Iterator[Change]:
-    """Those of the most windows first."""
+    """The changes, those of most windows first."""
     for (was, now), (count, step) in sorted(found.items(), key=lambda one: -one[1][0]):
         yield Change(was, now, count, step)
 

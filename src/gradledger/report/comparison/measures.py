@@ -14,20 +14,20 @@ NAMES = ("gradient norm", "update ratio")
 
 
 class Measures(NamedTuple):
-    """One thing that was measured of an optimizer in both runs."""
+    """One measured series of an optimizer in both runs."""
 
     rank: int
     name: str
     optimizer: str
     before: float | None
     after: float | None
-    """The medians of all finite numbers."""
+    """The medians of all finite values."""
     compared: int
-    """Steps of which both runs have it."""
+    """How many steps both runs measured."""
     equal: int
-    """Of these, steps with the same number to the last bit."""
+    """How many of these steps have exactly the same value."""
     first: int | None
-    """The first step with another number."""
+    """The first step with a different value."""
     ratio: float | None
     """The median of after / before."""
     largest: float | None
@@ -36,7 +36,7 @@ class Measures(NamedTuple):
 
 
 def compared(before: Chronicle, after: Chronicle) -> Iterator[Measures]:
-    """Of each optimizer as a whole, where either run has anything."""
+    """One for each optimizer that either run measured."""
     steps = _steps(before), _steps(after)
     for name in NAMES:
         for optimizer, was, now in paired(before, after):
@@ -73,7 +73,7 @@ def _compared(
 
 
 def _steps(chronicle: Chronicle) -> dict[int, int]:
-    """The number of each turn's step, among those of its optimizer."""
+    """The number of each turn's step, counted for its optimizer."""
     return {window.turn: window.number for window in windows(chronicle)}
 
 

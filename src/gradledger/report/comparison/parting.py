@@ -1,4 +1,4 @@
-"""How long two runs did the same things."""
+"""Finds the first step at which two runs did different things."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORDS = {
     "norm": "norm taken",
 }
 _SILENT = ("epoch", "end")
-"""They belong to the data, and not to a step."""
+"""Marks that belong to the data, not to a step."""
 
 
 class Parting(NamedTuple):
@@ -33,14 +33,14 @@ class Parting(NamedTuple):
 
 
 class Deed(NamedTuple):
-    """What was done in a turn, in what both runs have in common: kinds and optimizers."""
+    """What was done in a turn, in terms that both runs share: kinds of events and optimizers."""
 
     marks: tuple[tuple[str, tuple[str, ...]], ...]
     spends: int
     again: int
 
     def told(self, *, named: bool) -> str:
-        """In words; `named`: with those of the optimizers, where there are several."""
+        """The deed in words. `named`: with the names of the optimizers, if there are several."""
         said = []
         for (kind, names), n in Counter(self.marks).items():
             word = "into" if kind == "deposit" else "of"
@@ -55,7 +55,7 @@ class Deed(NamedTuple):
 
 
 def parting(before: Chronicle, after: Chronicle) -> Parting | None:
-    """Where they part; None where they never do. Where in the code it happens is no matter."""
+    """Where the runs part; None if they never do. Places in the code are not compared."""
     names = paired(before, after)
     old = {was: name for name, was, _ in names if was is not None}
     new = {now: name for name, _, now in names if now is not None}

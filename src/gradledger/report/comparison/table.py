@@ -12,7 +12,7 @@ GAP = "  "
 def rows(
     lines: Sequence[Line], *, indent: int = 2, hang: int = 0, right: Collection[int] = ()
 ) -> Iterator[Line]:
-    """The pieces of each line, padded to columns. `hang`: all but the first line stand in."""
+    """The pieces of each line, padded to columns. `hang`: indent all lines but the first."""
     if not lines:
         return
     margins = [" " * (indent + (hang if number else 0)) for number in range(len(lines))]

@@ -1,4 +1,4 @@
-"""What changed between two runs, for people."""
+"""What changed between two runs, as text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gradledger.rules.ordering import severity
 Section = Callable[[Comparison, Terminal], Iterator[Line]]
 
 MOST = 5
-"""So many kinds of changes are told of an optimizer; more would hide the point."""
+"""Up to this many kinds of changes are listed per optimizer; more would hide the point."""
 TALLIED = {
     "steps": "steps",
     "skipped_steps": "skipped steps",
@@ -35,7 +35,7 @@ TALLIED = {
 
 
 def lines(comparison: Comparison, terminal: Terminal, names: tuple[str, str]) -> Iterator[Line]:
-    """All that changed; `names` are those of the recordings."""
+    """All changes; `names` are those of the recordings."""
     yield from _sides(comparison, names)
     for section in (
         _findings,
@@ -115,7 +115,7 @@ def _trend(trend: int) -> tuple[str, str]:
 
 
 def _unseen_in(comparison: Comparison) -> tuple[Section, ...]:
-    """A section of its own, where there is anything to say."""
+    """A section about unseen events, if there is anything to say."""
     sides = comparison.before.verdict, comparison.after.verdict
     return (_unseen,) if any(side.unseen for side in sides) else ()
 

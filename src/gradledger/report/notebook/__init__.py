@@ -1,6 +1,6 @@
-"""Verdicts and findings under a cell of a notebook: HTML that brings all it needs, and text.
+"""Verdicts and findings in the output of a notebook cell: self-contained HTML, and text.
 
-A notebook finds `html` and `text` by name, through `ledger.findings.Displayed`.
+`ledger.findings.Displayed` calls `html` and `text` by name.
 """
 
 from gradledger.report.notebook.showing import Book, View, html, text

@@ -1,4 +1,4 @@
-"""What is shown of a book, a finding or a verdict."""
+"""How a book, a finding or a verdict is displayed."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ _FOLDER = os.path.dirname(__file__)
 
 
 class Book(Protocol):
-    """An audit, as far as it is shown."""
+    """What is needed of an audit to display it."""
 
     @property
     def opening(self) -> Opening | None:
-        """The first events, where somebody has kept them."""
+        """The first events, if they were kept."""
 
     @property
     def names(self) -> Mapping[str, str]:
-        """What the program calls its optimizers."""
+        """The program's names for its optimizers."""
 
     def verdict(self, subject: str) -> Verdict:
-        """All that there is to say."""
+        """The whole verdict."""
 
 
 class View(Displayed):
@@ -64,7 +64,7 @@ class View(Displayed):
 
 
 def html(shown: View | Finding | Book) -> str:
-    """A fragment for the output of a cell: no script, and nothing is fetched."""
+    """An HTML fragment for the output of a cell, without scripts and requests."""
     view = _view(shown)
     said, findings = view.said, ordered(view.said.findings)
     pins = {(finding.rule, finding.at): n for n, finding in enumerate(findings, start=1)}
@@ -80,7 +80,7 @@ def html(shown: View | Finding | Book) -> str:
 
 
 def text(shown: View | Finding | Book) -> str:
-    """The same for a terminal, as `gradledger run` prints it."""
+    """The same as text, as `gradledger run` prints it."""
     stream = io.StringIO()
     if isinstance(shown, Finding):
         from gradledger.report.text import full
@@ -102,7 +102,7 @@ def _view(shown: View | Finding | Book) -> View:
 
 
 def _alone(finding: Finding) -> Verdict:
-    """A finding without its book; the code is read anew."""
+    """A finding without its book; its source is read again."""
     paths = {place.path for at in finding.places for place in at.way}
     sources = {path: "".join(lines) for path in paths if (lines := linecache.getlines(path))}
     return Verdict("", (finding,), sources=sources)

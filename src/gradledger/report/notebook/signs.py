@@ -1,4 +1,4 @@
-"""One sign for each thing that happens: those of the HTML page (web/src/symbols.ts)."""
+"""One sign for each kind of event, the same as on the HTML page (web/src/symbols.ts)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small timeline: what happened first, a lane for each optimizer, as on the HTML page."""
+"""A small timeline of the first turns, with a lane for each optimizer, as on the HTML page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gradledger.report.notebook.signs import SIGNS, Sign
 from gradledger.report.visible import cut, visible
 
 MOST_MARKS = 40
-"""More would not fit beside each other in the width of a cell."""
+"""More would not fit into the width of a cell."""
 MOST_LANES = 8
 STEP, LANE, TOP = 19, 34, 24
 LETTER, LONGEST_NAME = 7, 24
@@ -34,7 +34,7 @@ class Drawn(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A box round what one step spends."""
+    """A box around what one step spends."""
 
     x: float
     y: float
@@ -43,14 +43,14 @@ class Window(NamedTuple):
 
 
 class PinDrawn(NamedTuple):
-    """A finding where it was first seen."""
+    """A finding, at the place where it was first seen."""
 
     x: float
     number: int
 
 
 class Timeline(NamedTuple):
-    """All that the template draws."""
+    """Everything that the template draws."""
 
     width: float
     height: float
@@ -65,10 +65,10 @@ class Timeline(NamedTuple):
 
 
 def timeline(opening: Opening, names: Mapping[str, str], pins: Pins) -> Timeline | None:
-    """The first turns, as many as fit; None where nothing happened that could be drawn."""
+    """The first turns, as many as fit; None if there is nothing to draw."""
     teller = Teller(opening.found.values())
     for event in opening.events:
-        # First of all: an audit that begins late meets an optimizer at its step, and what was
+        # Owners first: an audit that begins late meets an optimizer at its step, and what was
         # deposited before that is already the optimizer's.
         if isinstance(event, Own):
             teller.tell(-1, 0, event)
@@ -138,7 +138,7 @@ class _Drawing:
         return TOP + LANE * (row + 0.5)
 
     def _spends(self) -> Iterator[tuple[int, int, int, bool]]:
-        """Turn, mark and lane of each step, and whether it spends something once more."""
+        """Turn, mark and lane of each step, and whether it spends something again."""
         spent = iter(self.teller.spends)
         for number, turn in enumerate(self.turns):
             for index, mark in enumerate(turn):

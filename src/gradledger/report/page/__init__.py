@@ -1,7 +1,7 @@
 """A run as a page: one HTML file that opens offline.
 
-`page` is the front. `making` puts it together: the verdict and the run (`overview`, `tables`), the
-findings (`findings`, `patches`, `painting`, `rule_texts`), and what the charts are drawn from
+`page` is the entry point. `making` assembles it: the verdict and the run (`overview`, `tables`),
+the findings (`findings`, `patches`, `painting`, `rule_texts`), and the data of the charts
 (`charts`, `measures`, `packing`). The templates are here. The script and the style come from web/,
 and are bundled when the package is built.
 """

@@ -1,4 +1,4 @@
-"""What the page's script draws from: names, places and numbers, and no word of HTML."""
+"""The data that the page's script draws: names, places and numbers, without any HTML."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from gradledger.rules import find
 from gradledger.rules.ordering import severity
 
 TIMES = 512
-"""When turns ended is kept for so many of them, and guessed between."""
+"""The end times of this many turns are kept; those between are interpolated."""
 MOST_NUMBERS = 200_000
-"""Longer lists of what never repeats are left out: the page says so where they would be shown."""
+"""Longer lists without repetitions are left out; the page says so where they would be shown."""
 MOST_SPENDINGS = 25_000
 MOST_DIFFERENCES = 300
 CODE = 80
@@ -34,7 +34,7 @@ _UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 def document(
     chronicles: Sequence[Chronicle], findings: Sequence[Finding], sources: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The whole of it."""
+    """The whole document."""
     sites = _Sites(Sources(sources))
     weights: dict[str, int] = {}
     numbers = {(f.rule, f.at): number for number, f in enumerate(findings)}
@@ -57,7 +57,7 @@ def document(
 
 
 def embedded(document: object) -> Markup:
-    """JSON that can stand in a page: nothing in it ends a script or begins a tag."""
+    """JSON that is safe inside a page: nothing in it ends a script or begins a tag."""
     text = json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return Markup(text.translate(_UNSAFE))
 
@@ -69,7 +69,7 @@ def noun(chronicles: Sequence[Chronicle]) -> str:
 
 
 def leaks(chronicle: Chronicle, findings: Iterable[Finding]) -> set[tuple[Place, int]]:
-    """Call sites, and the optimizers that spent what was meant for another (GL102)."""
+    """Pairs of a call site and an optimizer that spent what was meant for another (GL102)."""
     lanes = {
         chronicle.sites[mark.site]: mark.lanes
         for pattern in chronicle.patterns
@@ -147,7 +147,7 @@ def _bounded(numbers: Sequence[int]) -> list[int] | None:
 
 
 def _times(chronicle: Chronicle) -> list[int]:
-    """Milliseconds since the start, of turns that are spread evenly from the first to the last."""
+    """Milliseconds since the start for turns spread evenly from the first to the last."""
     last = len(chronicle.times) - 1
     kept = min(TIMES, last + 1)
     return [round(chronicle.times[n * last // max(kept - 1, 1)] / 1e6) for n in range(kept)]
@@ -156,7 +156,7 @@ def _times(chronicle: Chronicle) -> list[int]:
 def _flows(
     chronicles: Sequence[Chronicle], findings: Sequence[Finding], sites: _Sites
 ) -> dict[str, Any]:
-    """Of all ranks together."""
+    """The flows of all ranks together."""
     entries: Counter[tuple[int, str, int, bool]] = Counter()
     for chronicle in chronicles:
         leaked = leaks(chronicle, findings)

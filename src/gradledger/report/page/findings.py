@@ -26,22 +26,22 @@ from gradledger.rules.ordering import severity
 Cures = Mapping[tuple[str, Place], str]
 
 ROUND = 2
-"""Lines that are shown before and after those that matter."""
+"""How many lines are shown before and after the important ones."""
 
 
 class FrameLine(NamedTuple):
-    """A numbered line of a code frame; number 0 where some are left out."""
+    """A numbered line of a code frame; number 0 stands for lines that are left out."""
 
     number: int
     code: Markup
     kind: str = ""
     """`here` for the line of the finding, `place` for one of its other places."""
     start: int = 0
-    """From this column on, the code is what the finding is about."""
+    """The column at which the code of the finding begins."""
 
 
 class PlaceRow(NamedTuple):
-    """One of the places that matter."""
+    """One of the places of the finding."""
 
     what: str
     where: str
@@ -71,7 +71,7 @@ class Card(NamedTuple):
 def cards(
     verdict: Verdict | Inspection, findings: list[Finding], cures: Cures, pinned: set[int]
 ) -> tuple[Card, ...]:
-    """A card for each finding, in the order in which they are numbered on the page."""
+    """A card for each finding, in the order of their numbers on the page."""
     sources = Sources(verdict.sources)
     return tuple(
         _card(number, finding, verdict, sources, cures, number - 1 in pinned)
@@ -118,7 +118,7 @@ def _frame(finding: Finding, sources: Sources) -> tuple[FrameLine, ...]:
     matter = {p.line for p in (*finding.places, *callers(here)) if p.path == here.path}
     near = {n for line in matter for n in range(line - ROUND, line + ROUND + 1)}
     found = {n: line for n in sorted(near) if (line := sources.line(here.path, n)) is not None}
-    for edge in (min, max):  # it does not begin or end with nothing
+    for edge in (min, max):  # without empty lines at its start and end
         while not found[number := edge(found)].strip() and number not in matter:
             del found[number]
     indent = min((_indent(line) for line in found.values() if line.strip()), default=0)

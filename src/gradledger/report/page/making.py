@@ -1,4 +1,4 @@
-"""Puts the page together."""
+"""Assembles the page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BUNDLE = os.path.join(_FOLDER, "bundle")
 
 
 class MissingBundleError(GradledgerError):
-    """The script and the style of the page were never built."""
+    """The script and the style of the page have not been built."""
 
 
 def page(
@@ -36,7 +36,7 @@ def page(
     verdict: Verdict,
     cures: Mapping[tuple[str, Place], str] = {},
 ) -> str:
-    """The whole HTML: it opens offline, asks for nothing, and needs no script for its findings.
+    """The whole HTML: it opens offline, makes no request, and shows findings without JavaScript.
 
     `cures` has a diff for the findings for which one certain edit is known, by rule and place.
     """
@@ -76,7 +76,7 @@ def page(
 
 
 def _policy(script: str) -> str:
-    """Nothing is fetched, and no script runs but ours: a second fence behind the escaping."""
+    """Nothing may be fetched, and only our script may run: a second defence behind the escaping."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     return (
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "

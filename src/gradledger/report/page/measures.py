@@ -1,4 +1,4 @@
-"""Losses, rates, norms and ratios, as many numbers of them as a page can show."""
+"""Losses, learning rates, norms and ratios, reduced to as many points as a page can show."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from gradledger.report.page.packing import packed
 from gradledger.report.visible import visible
 
 POINTS = 20_000
-"""The most points that a line is drawn from; of more, the largest of each stretch is kept."""
+"""The most points of a line; of more, the largest in each stretch is kept."""
 ALL_POINTS = 120_000
-"""And all lines together: many ranks share it."""
+"""The most points of all lines together, which many ranks share."""
 COLUMNS, ROWS = 240, 64
 HEATS = 8
-"""So many ranks have a heat map each; more would not tell more."""
+"""Up to this many ranks have a heat map each."""
 
 NORM, RATIO = "gradient norm", "update ratio"
 LOSS, RATE = "loss", "learning rate"
@@ -85,7 +85,7 @@ class Heat(NamedTuple):
 
 
 def lines(chronicles: Sequence[Chronicle], name: str) -> tuple[list[Line], bool]:
-    """A line for each optimizer of each rank; and were there more points than are kept?"""
+    """A line for each optimizer of each rank; and True if there were more points than are kept."""
     found = [
         (chronicle.run.rank, visible(lane.called), *chronicle.measured(name, number))
         for chronicle in chronicles
@@ -105,7 +105,7 @@ def heats(chronicles: Sequence[Chronicle], name: str) -> list[Heat]:
 
 
 def document(chronicles: Sequence[Chronicle], name: str) -> dict[str, Any] | None:
-    """For the script; None where nothing was measured."""
+    """The data for the script; None if nothing was measured."""
     drawn, binned = lines(chronicles, name)
     maps = heats(chronicles, name)
     if not drawn and not maps:

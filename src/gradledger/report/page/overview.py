@@ -1,4 +1,4 @@
-"""The verdict and the run, for the top of the page."""
+"""The verdict and facts about the run, for the top of the page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST = 400
 
 
 class Figure(NamedTuple):
-    """A number that matters, and what it counts."""
+    """An important number, and what it counts."""
 
     value: str
     says: str
@@ -38,7 +38,7 @@ class Share(NamedTuple):
 
 
 class Overview(NamedTuple):
-    """What a person wants to know first. Of several ranks, the numbers are the first one's."""
+    """What a person wants to know first. With several ranks, the numbers are those of the first."""
 
     title: str
     judged: str
@@ -56,7 +56,7 @@ class Overview(NamedTuple):
 
 
 def overview(chronicles: Sequence[Chronicle], verdict: Verdict) -> Overview:
-    """Of all ranks, in their order."""
+    """The overview of all ranks, in their order."""
     judged, headline = _judged(verdict)
     return Overview(
         title=visible(verdict.subject),
