@@ -1,4 +1,4 @@
-"""The Stepper: deposits, spends and clears in the right order, by construction."""
+"""The Stepper: a training step that deposits, spends and clears in the right order."""
 
 from gradledger.engine.passes import Pass
 from gradledger.engine.plan import Plan

@@ -1,4 +1,4 @@
-"""How much a window holds: its norm, whether it is finite, and the one multiplication."""
+"""The sums of a window as a whole: their norm, whether they are finite, and their scaling."""
 
 from __future__ import annotations
 

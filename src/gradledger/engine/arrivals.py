@@ -1,4 +1,4 @@
-"""Gradients are handled one by one as they arrive in their cells, while backward goes on."""
+"""Handles each gradient as it arrives in its cell, while backward goes on (by hooks)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The end of a window: what it holds is spent, skipped or dropped, and that is counted."""
+"""The end of a window: its sums are spent, skipped or dropped, and that is counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nobody else steps or clears inside a window: who tries is told, at the line where they do."""
+"""Raises an error if the user's code steps or clears inside a window, at the line that does it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Stepper is asked for, checked once, where it is asked."""
+"""The options of a Stepper, validated when it is made."""
 
 from __future__ import annotations
 

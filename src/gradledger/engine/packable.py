@@ -1,4 +1,4 @@
-"""What can be packed, and why something can't: the words that `plan()` shows."""
+"""Which parameters can be packed, and why others can't, in the words that `plan()` shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who a Stepper works with: models, optimizers and schedulers that it can be right with."""
+"""Checks the models, optimizers and schedulers that a Stepper is given."""
 
 from __future__ import annotations
 

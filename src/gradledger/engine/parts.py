@@ -1,4 +1,4 @@
-"""What a Stepper works with: all that happens in its cycle shares this."""
+"""The parts of a Stepper that all steps of its cycle share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pass over the data: draws micro-batches, and takes up a pass that was broken off."""
+"""A pass over the data: draws micro-batches, and resumes a pass that was interrupted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was done to make a Stepper fast, what was not, and why."""
+"""`plan()`: which optimizations a Stepper uses, which it doesn't, and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where training is, and how that goes into a checkpoint and comes back out of it."""
+"""The position of the training (updates, windows, data), and how a checkpoint stores it."""
 
 from __future__ import annotations
 

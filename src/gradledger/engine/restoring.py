@@ -1,4 +1,4 @@
-"""Steps that are undone where they do not end well (Law 9)."""
+"""Undoes a step that fails (Law 9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of a window that was not finite."""
+"""Information about a window that was skipped because it was not finite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Stepper does, told to those who listen, in the words of the ledger."""
+"""Reports what a Stepper does to listeners, as events of the ledger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Micro-batches that nobody weighs: says so once, where they are seen to be unequal."""
+"""Warns once if micro-batches have unequal sizes and no weights were given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is inside of what people pass as data: a DataLoader in a progress bar, in a zip, …"""
+"""Finds the data loader inside other iterables: in a progress bar, in a zip, …"""
 
 from __future__ import annotations
 

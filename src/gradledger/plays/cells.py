@@ -1,4 +1,4 @@
-"""What cells hold, as values that JSON has."""
+"""The contents of the cells, as JSON values."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def fresh_and_spent(page: Page, cells: CellNames) -> tuple[int, int]:
 
 
 def weight_said(weight: Weight) -> str:
-    """How a deposit was weighed: `mean, divided by 4`; empty where nothing is known."""
+    """The weight of a deposit in words: `mean, divided by 4`; empty if unknown."""
     said: list[str] = [weight.reduction] if weight.reduction else []
     if weight.divisor not in (None, 1, 1.0):
         said.append(f"divided by {weight.divisor:g}" if _is_number(weight.divisor) else "divided")
@@ -49,7 +49,7 @@ def weight_said(weight: Weight) -> str:
 
 
 def line_in(place: Place | None, path: str) -> int | None:
-    """The line of a place in the file that is shown: its own, or of the call that led to it."""
+    """The line of a place in the file that is shown: its own, or that of a call leading to it."""
     return next((p.line for p in (place.way if place else ()) if p.path == path), None)
 
 

@@ -33,7 +33,7 @@ from gradledger.plays.words import WORDS
 from gradledger.rules.catalogue import find
 
 SHOWN = frozenset(WORDS) - {EpochEnd, Gone, Own, Read, RunEnd}
-"""What moves gradients, or is in their way."""
+"""The events that a play shows."""
 _SAYS: dict[type[Event], str] = {
     Skipped: "is skipped",
     Edit: "changes the gradient",
@@ -49,7 +49,7 @@ _SAYS: dict[type[Event], str] = {
 }
 """What an event does, after the number of its line."""
 VERSION = 1
-"""It grows when a key of a play goes or changes its meaning."""
+"""Increased when a key of a play is removed or changes its meaning."""
 
 
 def step_of(event: Event, before: Page, after: Page, path: str, rounds: Sequence[Json]) -> Json:
@@ -66,7 +66,7 @@ def step_of(event: Event, before: Page, after: Page, path: str, rounds: Sequence
 
 
 def add_faults(step: Json, broken: Mapping[str, str]) -> None:
-    """By rule, what is wrong here."""
+    """Adds the faults of a step; `broken` has their details by rule."""
     faults = step["faults"]
     assert isinstance(faults, list)
     for rule, detail in broken.items():

@@ -33,14 +33,14 @@ SCALARS = (bool, int, float, str, types.NoneType)
 
 
 class Ids(Protocol):
-    """Gives ids to what has a table of its own."""
+    """Gives ids to values that are stored in a table of their own."""
 
     def place(self, place: Place) -> int: ...
     def cells(self, cells: frozenset[str]) -> int: ...
 
 
 class Rows(Protocol):
-    """Finds by id what has a table of its own."""
+    """Finds values in their tables by id."""
 
     def place(self, id: int) -> Place: ...
     def cells(self, id: int) -> frozenset[str]: ...
@@ -86,7 +86,7 @@ def event_types() -> dict[str, type[Event]]:
     found: list[type[Event]] = [Event]
     for kind in found:
         found.extend(kind.__subclasses__())
-    # The later of two wins: `slots=True` makes a class anew, and the first one may linger.
+    # The later of two wins: `slots=True` makes a second class, and the first one may still exist.
     return {kind.__name__: kind for kind in found}
 
 
@@ -156,7 +156,7 @@ def _object(cls: type[Any]) -> Codec:
 
 
 def _decode_fields(cls: type[Any], stored: dict[str, Any], rows: Rows) -> dict[str, Any]:
-    """What the file says of the fields; one that an older version did not write has its default."""
+    """The fields from the file; one that an older version did not write gets its default."""
     codecs = _fields(cls)
     unknown = stored.keys() - codecs.keys()
     if unknown:

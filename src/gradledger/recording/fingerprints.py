@@ -13,12 +13,12 @@ FINGERPRINT = "fingerprint"
 
 
 def note_fingerprint(recorder: Recorder, at: Place, step: int, prints: Mapping[str, int]) -> None:
-    """Take what each parameter looked like after a step there."""
+    """Take the fingerprints of the parameters after a step."""
     told = {"path": at.path, "line": at.line, "column": at.column, "prints": dict(prints)}
     recorder.remark(FINGERPRINT, json.dumps(told), name=str(step))
 
 
 def decode_fingerprint(name: str, text: str) -> tuple[Place, int, dict[str, int]]:
-    """What was noted."""
+    """The fingerprints that were recorded."""
     told = json.loads(text)
     return Place(told["path"], told["line"], told["column"]), int(name), told["prints"]

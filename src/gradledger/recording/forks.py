@@ -11,7 +11,7 @@ PATIENCE = 2.0
 
 
 class Forkable(Protocol):
-    """Something with a thread that a fork would tear apart."""
+    """An object with a thread, which a fork would not copy."""
 
     def hold_still(self, seconds: float) -> None: ...
     def go_on(self) -> None: ...

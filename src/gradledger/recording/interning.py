@@ -1,4 +1,4 @@
-"""Writes once what repeats endlessly, and hands out ids for it."""
+"""Writes repeated values once, and gives them ids."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from gradledger.recording.encoding import encode_event
 from gradledger.recording.text import to_sql
 
 REMEMBERED = 1024
-"""Facts and cell sets known by heart. A program whose sets never repeat can't fill the memory:
-then all are forgotten, and what returns is written a second time under another id."""
+"""How many facts and cell sets are remembered. If a program's sets never repeat, all are forgotten
+at this number, to save memory; a value that returns is written again under another id."""
 
 T = TypeVar("T")
 
 
 class Interned(Generic[T]):
-    """The ids of one table."""
+    """The ids of the rows of one table."""
 
     def __init__(self, limit: int | None = None) -> None:
         self._ids: dict[T, int] = {}
@@ -64,7 +64,7 @@ class Interning:
             rows.clear()
 
     def forget(self) -> None:
-        """The new rows did not get into the file: no id that was handed out can be relied upon."""
+        """The new rows could not be written: no id that was given out is valid any more."""
         self.written()
         for ids in (self._places, self._cells, self._cell_sets, self._facts, self._series):
             ids.forget()

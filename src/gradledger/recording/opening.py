@@ -18,7 +18,7 @@ _MAKE_ONE = "Recordings are made with `gradledger run --record run.gradledger tr
 
 
 def open_recording(path: Path, cleanup: contextlib.ExitStack) -> sqlite3.Connection:
-    """A connection that can only read, and was found to be of a recording that we understand."""
+    """A read-only connection to a recording, after checking that this version can read it."""
     _look_at_the_file(path)
     with damage(path):
         connection = _connect(path, cleanup)
@@ -28,7 +28,7 @@ def open_recording(path: Path, cleanup: contextlib.ExitStack) -> sqlite3.Connect
 
 @contextlib.contextmanager
 def damage(path: Path, *, spare: type[Exception] | tuple[()] = ()) -> Iterator[None]:
-    """Whatever is raised by reading a file that was changed by something else, said plainly."""
+    """Turns errors from reading a damaged file into a clear message."""
     try:
         yield
     except spare:

@@ -1,4 +1,4 @@
-"""Where recordings lie."""
+"""The paths of recordings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records a run without disturbing it."""
+"""Records a run in the background."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from gradledger.recording.store import Batch, NotedFinding, Store
 from gradledger.recording.trouble import warn
 
 INTERVAL = 0.1
-"""Seconds between batches: what a kill can cost."""
+"""Seconds between batches: the most that a kill can lose."""
 LONGEST_INTERVAL = 5.0
-"""Between attempts, while the disk is in trouble."""
+"""Seconds between attempts while the file can't be written."""
 MOST_WAITING = 100_000
 """Events, and as many measures, that wait in memory when the disk can't keep up."""
 
@@ -78,7 +78,7 @@ class Recorder:
         # run while exit handlers do.
         atexit.register(self.close)
 
-    # In the thread that trains: nothing but appending to what waits in memory.
+    # In the thread that trains: only appends to lists in memory.
 
     def record(self, event: Event) -> None:
         """Take an event. Its number is taken even if it is lost, so that gaps show in the file."""
@@ -132,7 +132,7 @@ class Recorder:
 
     @property
     def lost(self) -> int:
-        """How many of the things taken are not in the file and won't be."""
+        """How many of the things taken could not be written to the file."""
         left_over = 0 if self._thread.is_alive() else len(self._take())
         return self._lose(left_over)
 
@@ -252,7 +252,7 @@ class Recorder:
                 store.close()
 
     def _unmoved(self) -> bool:
-        # SQLite goes on writing to a deleted file without a word.
+        # SQLite goes on writing to a deleted file without an error.
         try:
             return self._identity is not None and _identity(self.path) == self._identity
         except OSError:
@@ -275,7 +275,7 @@ class Recorder:
         self._warn(getattr(error, "strerror", None) or str(error))
 
     def _discard(self) -> None:
-        # An empty file in its place would only puzzle people.
+        # An empty file would only confuse people.
         if self._unmoved():
             for suffix in ("", "-wal", "-shm", "-journal"):
                 with contextlib.suppress(OSError):
@@ -303,7 +303,7 @@ class Recorder:
     def become_a_copy(self) -> None:
         """In a forked child: take nothing, write nothing. The file is the parent's."""
         self._accepting = False
-        # Whoever held these locks is not here to let go of them.
+        # The threads that held these locks don't exist in the child.
         self._in_sqlite, self._counting, self._wake = (
             threading.Lock(),
             threading.RLock(),

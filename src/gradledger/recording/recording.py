@@ -89,7 +89,7 @@ class Recording:
 
     @property
     def ended(self) -> bool:
-        """The recorder was closed: the run came to an end. Else it was cut off, or goes on."""
+        """True if the recorder was closed: the run has ended. Else it was cut off, or goes on."""
         return bool(self._one("SELECT ended_ns IS NOT NULL FROM run"))
 
     @property
@@ -100,7 +100,7 @@ class Recording:
 
     @property
     def lost(self) -> int:
-        """How many things were not recorded because the disk was in trouble."""
+        """How many things were not recorded because the file could not be written."""
         lost: int = self._one("SELECT lost FROM run")
         return lost
 
@@ -153,7 +153,7 @@ class Recording:
             return {from_sql(path): from_sql(text) for path, text in rows}
 
     def remarks(self, *topics: str) -> tuple[Remark, ...]:
-        """What else was said, of all topics or of some, in the order in which it was."""
+        """The remarks of all topics or of some, in the order in which they were made."""
         if not self._one("SELECT count(*) FROM sqlite_master WHERE name = 'remarks'"):
             return ()  # of a version that had none yet
         rows = self._select("SELECT topic, name, text FROM remarks ORDER BY rowid")
@@ -162,20 +162,20 @@ class Recording:
         return tuple(remark for remark in remarks if not topics or remark.topic in topics)
 
     def fingerprints(self) -> Fingerprints:
-        """What replicas looked like after which of their steps, to be compared between ranks."""
+        """Fingerprints of the replicas after some steps, to be compared between ranks."""
         remarks = self.remarks(FINGERPRINT)
         with damage(self.path):
             taken = [decode_fingerprint(remark.name, remark.text) for remark in remarks]
         return sorted(taken, key=lambda one: one[1])
 
     def unseen(self) -> tuple[Unseen, ...]:
-        """What the audit did not see, as far as it was noted."""
+        """What the audit did not see, as far as it knows."""
         remarks = self.remarks(UNSEEN)
         with damage(self.path):
             return tuple(decode_unseen(remark.text) for remark in remarks)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._cleanup.close()
 
     def __enter__(self) -> Recording:

@@ -1,4 +1,4 @@
-"""Which run a recording is of."""
+"""Information about the run that was recorded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _python() -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """What was run, with what, as which rank, since when."""
+    """The script, its arguments, the versions, the rank, and when it started."""
 
     script: str
     argv: tuple[str, ...] = ()

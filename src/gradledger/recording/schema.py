@@ -6,7 +6,7 @@ APPLICATION_ID = 0x67726C64
 """`grld` in the file's header tells a recording from any other SQLite file."""
 
 VERSION = 1
-"""`PRAGMA user_version`. It grows when a table or a column changes its meaning or goes."""
+"""`PRAGMA user_version`. Increased when a table or a column is removed or changes its meaning."""
 
 TABLES: dict[str, tuple[str, ...]] = {
     "run": (

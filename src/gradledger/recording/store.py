@@ -1,4 +1,4 @@
-"""The file as its one writer sees it: a batch is in it whole, or not at all."""
+"""Writes batches to the file: each completely, or not at all."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NotedFinding = tuple[Finding, int, int]
 
 @dataclass(slots=True)
 class Batch:
-    """What was handed over since the last one."""
+    """Everything that was recorded since the last batch."""
 
     events: list[tuple[int, int, Event]] = field(default_factory=list)
     """Number, monotonic nanoseconds, event."""
@@ -51,7 +51,7 @@ class Store:
     """Creates the file's tables, and adds batches to them. Moments count from `started`."""
 
     def __init__(self, path: Path, run: RunInfo, started: int) -> None:
-        # mode=rw: a file that was deleted meanwhile is not made again.
+        # mode=rw: a file that has been deleted is not created again.
         uri = path.as_uri() + "?mode=rw"
         self._connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5.0)
         self._interning = Interning()
@@ -84,14 +84,14 @@ class Store:
         return unfit
 
     def end(self, now: int) -> None:
-        """Say that the run ended, and leave one plain file that opens on read-only media, too."""
+        """Mark the run as ended, and leave a single file that also opens on read-only media."""
         self._connection.execute("UPDATE run SET ended_ns = ?", (now - self._started,))
         with contextlib.suppress(sqlite3.Error):  # someone is reading: then the -wal stays a while
             self._connection.execute("PRAGMA busy_timeout = 200")
             self._connection.execute("PRAGMA journal_mode = DELETE")
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._connection.close()
 
     def _create(self, run: RunInfo) -> None:
@@ -106,7 +106,7 @@ class Store:
             for statement in CREATE.split(";")[:-1]:
                 execute(statement)
             self._insert("run", [(*run.to_row(), None, 0)])
-        # The main file can be told for what it is also when it loses its -wal.
+        # So the main file can be recognized even without its -wal.
         execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def _moment(self, recorded: tuple[int, int, Event]) -> tuple[Any, ...]:

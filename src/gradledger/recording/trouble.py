@@ -1,4 +1,4 @@
-"""What a person hears when a run can't be recorded whole."""
+"""The warning that a run can't be recorded completely."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an audit did not see as remarks: one for each kind and reason."""
+"""What an audit did not see, stored as remarks: one for each kind and reason."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def note_unseen(recorder: Recorder, unseen: Unseen) -> None:
 
 
 def decode_unseen(text: str) -> Unseen:
-    """What was noted."""
+    """The remarks that were recorded."""
     told = json.loads(text)
     return Unseen(
         str(told["what"]), str(told["why"]), int(told["count"]), tuple(map(str, told["names"]))

@@ -1,4 +1,4 @@
-"""The course of a number over a whole run, in a few characters."""
+"""A sparkline: how a number changes over a whole run, in a few characters."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 MOST = 128
-"""Points that are kept: of a longer run, each is the mean of more steps."""
+"""How many points are kept. In a longer run, each is the mean of more steps."""
 LEVELS = "▁▂▃▄▅▆▇█"
 FLAT = 0.05
-"""What changes less than by this part of it shows no hills: they would be noise."""
+"""Relative changes smaller than this are drawn flat: they would be noise."""
 
 
 class Course:
@@ -23,7 +23,7 @@ class Course:
         self._mean, self._count = 0.0, 0
 
     def add(self, value: float) -> None:
-        """Goes on by one value. One that is not finite has no height, and is left out."""
+        """Adds a value. One that is not finite is left out."""
         self.latest = value
         if not math.isfinite(value):
             return
@@ -39,7 +39,7 @@ class Course:
 
     @property
     def points(self) -> tuple[float, ...]:
-        """The means of all that is complete."""
+        """The means of all complete points."""
         return tuple(self._means)
 
 

@@ -1,4 +1,4 @@
-"""What there is to show on the panel."""
+"""The data that the panel shows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Lane(NamedTuple):
     window: int | None = None
     """How many deposits its latest step spent."""
     gathered: int = 0
-    """How many lie there for its next one."""
+    """How many are waiting for its next step."""
     skipped: int = 0
     norm: float | None = None
     """Of what its latest step spent, unscaled and before it was clipped."""
@@ -26,7 +26,7 @@ class Lane(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """A run at one moment."""
+    """The state of a run at one moment."""
 
     subject: str
     seconds: float = 0.0
@@ -34,7 +34,7 @@ class Facts(NamedTuple):
     findings: Sequence[Finding] = ()
     """The worst first."""
     every: int = 1
-    """One cycle in so many is audited."""
+    """One cycle in this many is audited."""
     unseen: bool = False
     """Something wasn't seen: the absence of findings says nothing about it."""
     trouble: bool = False

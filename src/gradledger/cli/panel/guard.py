@@ -1,7 +1,7 @@
-"""Gives the terminal back where a script ends so suddenly that we can't: killed, or crashed.
+"""Restores the terminal if the script's process is killed or crashes, and can't do it itself.
 
-A shell waits at the other end of a socket, which the kernel closes for whoever dies. It is no child
-of the script's process, so that a script that waits for its children does not meet it.
+A shell waits at the other end of a socket, which the kernel closes when the process dies. The shell
+isn't a child of the script's process, so a script that waits for its children doesn't wait for it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ exec 3<&0
 
 
 class Guard:
-    """Knows from which row on the screen has to be cleared."""
+    """Remembers from which row on the screen has to be cleared."""
 
     def __init__(self, screen: Screen) -> None:
         ours, its = socket.socketpair()

@@ -14,7 +14,7 @@ from gradledger.report.visible import columns, cut, visible
 LONGEST_NAME = 20
 INDENT, GAP = "  ", "   "
 FOLLOWED = 2.0
-"""Deposits a second that the eye can follow. Faster ones are not shown one by one."""
+"""How many deposits per second the eye can follow. Faster ones are not shown one by one."""
 NUMBER = 10
 FEWEST_BARS, MOST_BARS = 8, 32
 
@@ -23,7 +23,7 @@ class _Column(NamedTuple):
     head: str
     cells: Sequence[Line]
     least: int
-    """So wide from the start, lest it widens with every digit."""
+    """The minimum width, so that the column doesn't grow with every digit."""
     left: bool = False
 
     @property
@@ -47,7 +47,7 @@ def lane_rows(lanes: Sequence[Lane], room: int) -> Iterator[Line]:
     while len(table) > 1 and _width(table) > room:
         table.remove(min(table, key=lambda column: _WEIGHTS[column.head]))
     if table[-1].head == NORM:
-        # The course of the norms has what is left.
+        # The sparkline of the norms gets the remaining width.
         free = room - _width(table) - len(INDENT)
         table[-1] = _norms(lanes, bars=min(table[-1].width - NUMBER + free, MOST_BARS))
     for row in ([[(column.head, "dim")] for column in table], *_across(table)):
@@ -82,7 +82,7 @@ def _columns(lanes: Sequence[Lane]) -> Iterator[_Column]:
 
 
 def _speed(per_second: float | None) -> str:
-    """Three figures that matter: `1,234`, `12.3`, `0.0123`."""
+    """A number with three significant digits: `1,234`, `12.3`, `0.0123`."""
     if per_second is None:
         return ""
     if per_second >= 100 or not per_second:

@@ -1,4 +1,4 @@
-"""How the panel looks: facts become a few lines, no more and no wider than the screen has room."""
+"""The layout of the panel: turns facts into a few lines that fit the screen."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _clock(seconds: float) -> str:
 
 
 def clipped(line: Line, room: int) -> Sequence[tuple[str, str]]:
-    """The line's pieces, each with its style, cut at the screen's edge."""
+    """The pieces of the line, each with its style, cut at the edge of the screen."""
     pieces: list[tuple[str, str]] = []
     for piece in line:
         text, style = piece if isinstance(piece, tuple) else (str(piece), "")

@@ -1,4 +1,4 @@
-"""What `--live` adds to an audited run: somebody takes notes, and a panel shows them."""
+"""`--live`: collects facts during an audited run, and shows them on a panel."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO_TERMINAL = "--live needs a terminal to show anything, and there is none here"
 
 
 class Live:
-    """Made before the script begins. Without a terminal it does nothing, and says so once."""
+    """Created before the script starts. Without a terminal it does nothing, and says so once."""
 
     def __init__(self, subject: str, *, kept: frozenset[str], every: int = 1) -> None:
         self._subject = subject

@@ -1,4 +1,4 @@
-"""The panel of `gradledger run --live`: painted by a thread that the script does not meet."""
+"""The panel of `gradledger run --live`: drawn by a thread that the script doesn't see."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from gradledger.report.terminal import STYLES, Line
 
 INTERVAL = 0.25
 AWAY = 2.0
-"""Seconds without a painting after which the screen may not be what it was: Ctrl-Z, and back."""
+"""After this many seconds without drawing, the screen may have changed (Ctrl-Z, and back)."""
 ALL_AGAIN = 8
-"""Paintings after which every line is painted, changed or not."""
+"""After this many drawings, every line is drawn again, changed or not."""
 MOST_ROWS = 10
 PATIENCE = 2.0
-"""Seconds to wait for the last painting: a terminal may have been stopped by Ctrl-S."""
+"""Seconds to wait for the last drawing: a terminal may have been stopped by Ctrl-S."""
 
 
 class Panel:
-    """Shows facts from `begin` to `end`. Nothing that goes wrong here reaches the script."""
+    """Shows facts from `begin` to `end`. Errors here never reach the script."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
@@ -41,7 +41,7 @@ class Panel:
         self._painted = 0.0
         self._turn = 0
         self.failure: Exception | None = None
-        """The bug that ended it before its time."""
+        """The error that ended it early, if there was one."""
 
     @classmethod
     def at_hand(cls) -> Panel | None:
