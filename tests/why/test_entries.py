@@ -43,6 +43,9 @@ SAID = (
     ("my model doesn\u2019t learn", "loss-constant"),
     ("loss not decreasing", "loss-constant"),
     ("loss stuck at 2.303", "loss-constant"),
+    ("lose oscilates", "loss-oscillates"),
+    ("gradiant accumulation is worse", "accumulation-worse"),
+    ("CUDA out of memmory after an hour", "out-of-memory"),
     ("accuracy stuck at 10%", "loss-constant"),
     ("optimizer.step() does nothing", "loss-constant"),
     ("weights don't change after optimizer.step()", "loss-constant"),
@@ -142,6 +145,10 @@ def test_a_log_in_which_the_loss_turns_nan_is_understood() -> None:
     log = "".join(f"epoch 1 step {n} loss: 0.{n}\n" for n in range(1000))
     assert matches(log, ENTRIES) == ()
     assert [entry.name for entry in matches(f"{log}step 1000 loss: nan\n", ENTRIES)] == ["loss-nan"]
+
+
+def test_a_megabyte_of_unknown_words_is_no_description() -> None:
+    assert matches(" ".join(f"gradiant{n}" for n in range(80_000)), ENTRIES) == ()
 
 
 def test_a_word_that_is_in_most_entries_is_too_vague() -> None:

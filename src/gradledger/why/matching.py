@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import log
 
@@ -15,7 +15,9 @@ ENOUGH = 0.34
 """The part of a description that has to be known, by the weight of its words."""
 NEARLY = 0.75
 """How near another match has to come to the best one to be shown with it."""
-MOST_LINES = 20
+SHORTEST_MISSPELLING, SIMILAR = 5, 0.85
+"""How long a misspelt word has to be to be recognized, and how similar to a known one."""
+MOST_LINES, MOST_CHARACTERS = 20, 2_000
 """A longer text is a log, whose words describe no symptom."""
 GAP = "…"
 """In a message: stands for a few characters that differ from case to case."""
@@ -40,7 +42,8 @@ def matches(text: str, entries: Sequence[Entry]) -> tuple[Entry, ...]:
     raised = _RAISED.findall(text)
     # Of a traceback, only what was raised says something; the rest is the user's code.
     words = raised[-1] if raised else text
-    return () if words.count("\n") > MOST_LINES else _by_words(words, tuple(entries))
+    is_log = words.count("\n") > MOST_LINES or len(words) > MOST_CHARACTERS
+    return () if is_log else _by_words(words, tuple(entries))
 
 
 def says(message: str, text: str) -> bool:
@@ -74,6 +77,7 @@ def _by_words(text: str, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
     if not given:
         return ()
     known, weights = _vocabulary(entries)
+    given = {_as_spelt(word, weights) for word in given}
     unknown = max(weights.values())
     total = sum(weights.get(word, unknown) for word in given)
     scored = []
@@ -108,6 +112,15 @@ def _vocabulary(
         for word in frozenset().union(*among)
     }
     return known, weights
+
+
+def _as_spelt(word: str, weights: Mapping[str, float]) -> str:
+    """The known word that a misspelt one is meant to be, or the word itself."""
+    if word in weights or len(word) < SHORTEST_MISSPELLING:
+        return word
+    from difflib import get_close_matches  # only for unknown words: it takes time to load
+
+    return next(iter(get_close_matches(word, weights, n=1, cutoff=SIMILAR)), word)
 
 
 def _stems(text: str) -> list[str]:
