@@ -12,6 +12,7 @@ import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Browser, sync_playwright
 
@@ -21,13 +22,18 @@ SIZE = (1180, 1090)
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
+class _Silent(SimpleHTTPRequestHandler):
+    def log_message(self, *args: Any) -> None:
+        pass
+
+
 def main() -> int:
     """Takes both pictures."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None or not (SITE / "assets" / "playground").exists():
         print("For pictures of the playground, install chromium and npm, and run `make site`.")
         return 1
-    handler = partial(SimpleHTTPRequestHandler, directory=str(SITE))
+    handler = partial(_Silent, directory=str(SITE))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, sync_playwright() as playwright:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
