@@ -1,4 +1,4 @@
-"""What all adapters to training frameworks share: the audit of one training, and who hears of it.
+"""Shared by all adapters to training frameworks: the audit of one training, and its reports.
 
 An adapter calls `begin` when the framework starts to train, `tell` after each batch and `end` when
 it is done. Findings are told between batches, where the framework may raise and log.

@@ -1,4 +1,4 @@
-"""Who performs the cycle itself announces it here; whoever keeps books listens.
+"""Announcements: code that performs the cycle itself (the Stepper) reports its events here.
 
 The Stepper adds gradients up where no hook on `.grad` can see them. So it tells what it does, in
 the ledger's own words, and whoever watches torch looks away meanwhile.

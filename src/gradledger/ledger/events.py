@@ -1,4 +1,4 @@
-"""What can happen to gradients: the vocabulary that every front end speaks.
+"""What can happen to gradients: the events that every front end produces.
 
 Front ends (the checker, the auditor, the Stepper) turn code or calls into these; the book and the
 rules know nothing else. A cell is named by its parameter. An event says what really happened, not

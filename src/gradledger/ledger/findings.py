@@ -1,4 +1,4 @@
-"""What the book says when a law is broken."""
+"""Findings: what the book reports when a law is broken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A verdict: all that an audit has to say, ready to be shown."""
+"""A verdict: the result of an audit, with everything that a report needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The baseline: findings that were there before, for taking gradledger up in an old code base.
+"""The baseline: findings that already exist, so that a code base can adopt gradledger gradually.
 
 A finding is known by its rule, its file, its function and its line's code, and not by the line's
 number, so that it is known again after the code around it has moved.

@@ -1,4 +1,4 @@
-"""What was found, against what was there before."""
+"""Compares findings with those of a baseline."""
 
 from __future__ import annotations
 

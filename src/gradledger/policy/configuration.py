@@ -1,4 +1,4 @@
-"""`[tool.gradledger]` in pyproject.toml: what a project always wants."""
+"""`[tool.gradledger]` in pyproject.toml: the configuration of a project."""
 
 from __future__ import annotations
 

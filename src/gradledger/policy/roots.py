@@ -1,4 +1,4 @@
-"""Where the projects begin that the checked files belong to: imports are not followed beyond."""
+"""The root folders of the projects of the checked files: imports are not followed beyond them."""
 
 from __future__ import annotations
 

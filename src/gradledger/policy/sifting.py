@@ -1,4 +1,4 @@
-"""Which of the findings are shown, and why the others are not."""
+"""Decides which findings are shown, and why the others are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeps torch.compile out of our own code: what it had compiled in would never be told again."""
+"""Keeps torch.compile out of our own code: compiled hooks would never be called again."""
 
 from __future__ import annotations
 

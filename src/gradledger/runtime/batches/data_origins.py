@@ -1,4 +1,4 @@
-"""What a loss was computed from: do the passes of a call site go through other data each time?
+"""What a loss was computed from: does a call site get different data in each pass?
 
 Where no loader tells of batches, several passes before a step may be micro-batches, or one batch in
 several tasks. Micro-batches go through the same operations to the same parameters, with not one

@@ -1,4 +1,4 @@
-"""A process that the audited program has started: it is audited from when it begins to train.
+"""A process that the audited program has started: it is audited as soon as it trains.
 
 Nothing of it is seen from outside before its first backward pass. Then it notes what it finds, and
 leaves it at its end, for the process that the audit began with.

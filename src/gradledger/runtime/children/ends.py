@@ -1,4 +1,4 @@
-"""The ends of a process that Python calls no exit functions at."""
+"""Ways in which a process ends without Python calling its exit functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pythons that an audited program starts so that nothing leads them to the audit: `-I`, `-E`, `-S`.
+"""Python processes started with `-I`, `-E` or `-S`, which ignore what leads them to the audit.
 
 Most of them ask an interpreter for its version, or install something. One is told as not seen only
 where torch is named in the script or the text that it runs, or where a module that is not Python's

@@ -1,4 +1,4 @@
-"""The process that an audit began with, and that hears what those have to say that it started."""
+"""The process that an audit began with, which collects the reports of those that it started."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of several ranks a process is, told by its launcher or by its own process group."""
+"""The rank of a process, from its launcher or from its own process group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accelerate, which is between the program and torch."""
+"""Accelerate: what it does to losses and gradients between the program and torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hears what a Stepper tells, and looks away while it works."""
+"""Receives the events that a Stepper announces, and ignores torch's own calls meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose `.grad` a program died of, where that is a tensor that the books do not know."""
+"""Finds the tensor whose missing `.grad` ended the program, if the books don't know it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bug of ours is never the program's trouble: the audit ends, and the program goes on."""
+"""If our own code has a bug, the audit ends, and the program goes on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attributes that are exchanged while a program is audited, and put back afterwards."""
+"""Attributes that are replaced while a program is audited, and restored afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Watches DataLoaders: which batch is at hand, and when the data ends."""
+"""Watches DataLoaders: which batch is current, and when the data ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How one node of a graph made one number of many: a mean or a sum, and of how many items."""
+"""How a node of a graph reduced many numbers to one: a mean or a sum, and of how many items."""
 
 from __future__ import annotations
 

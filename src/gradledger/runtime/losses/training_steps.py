@@ -1,4 +1,4 @@
-"""Training steps of frameworks: whose function made a loss, and does the framework divide it?
+"""Training steps of frameworks: which function made a loss, and does the framework divide it?
 
 The Trainer of Transformers, Lightning and ignite call `backward` themselves. By then the program's
 `compute_loss` or `training_step` has returned; the framework's own frame still knows it.

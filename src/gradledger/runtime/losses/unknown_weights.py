@@ -1,4 +1,4 @@
-"""Windows whose weights could not be read: GL301 and GL302 would ask for them, so they are said."""
+"""Windows whose weights could not be read: reported as not seen, as GL301 and GL302 need them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds optimizers that went on with the parameters of a model that was built anew (GL603)."""
+"""Finds optimizers that still have the parameters of a model that was rebuilt (GL603)."""
 
 from __future__ import annotations
 

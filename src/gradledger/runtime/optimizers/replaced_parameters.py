@@ -1,4 +1,4 @@
-"""Watches modules for parameters that are exchanged."""
+"""Watches modules for parameters that are replaced."""
 
 from __future__ import annotations
 

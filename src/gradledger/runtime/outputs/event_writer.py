@@ -1,4 +1,4 @@
-"""Writes down all that a report needs, as soon as it is known: a run may be killed at any time."""
+"""Records everything that a report needs as soon as it is known: a run may be killed anytime."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What steps descend on, the values that backward was called on, and at which rate."""
+"""The loss and the learning rate of each step, from the values that backward was called on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures what steps spend and descend on, at which rate, and how far they move parameters."""
+"""Measures for each step: gradient norm, loss, learning rate, and how far it moves parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a step moves parameters: copies of a sample of them, compared with what they are then."""
+"""How far a step moves parameters, from copies of a sample of them before and after it."""
 
 from __future__ import annotations
 

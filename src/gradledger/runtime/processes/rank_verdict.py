@@ -1,4 +1,4 @@
-"""Several ranks of one launch, one verdict: each leaves its testimony, and rank 0 reads them all.
+"""One verdict for all ranks of a launch: each leaves its report, and rank 0 reads them all.
 
 No collective is used for it: a job whose ranks have lost each other must not hang because of us.
 """

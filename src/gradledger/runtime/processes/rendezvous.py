@@ -1,4 +1,4 @@
-"""Ranks on other machines: they leave what they have to say in the store that the job has anyway.
+"""Ranks on other machines leave their reports in the store that the job has anyway.
 
 torchrun hosts it for as long as any rank lives. Keys are read from it, there is no collective, and
 each wait is bounded. No connection outlives a question.

@@ -1,4 +1,4 @@
-"""Are the rounds of a loop alike in all but their data?
+"""Do the iterations of a loop differ in nothing but their data?
 
 A round that knows which one it is may be a task, a domain or an agent of its own, and so may one
 that has picked something for itself: a name, an object, a weight. What a round makes counts only

@@ -1,4 +1,4 @@
-"""Kinds of numbers."""
+"""The dtypes of low precision, in which sums lose small addends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a gradient finite? Asked after each backward, so it has to be cheap."""
+"""Whether a gradient is finite. Checked after each backward, so it has to be cheap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When are two gradients the same, and how far are they apart?"""
+"""Whether two gradients are equal, and how far they are apart."""
 
 from __future__ import annotations
 

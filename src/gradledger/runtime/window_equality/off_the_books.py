@@ -1,4 +1,4 @@
-"""Gradients that aren't part of a training: an audit that is going on does not see them."""
+"""Computes gradients that a running audit doesn't see, because no training uses them."""
 
 from __future__ import annotations
 

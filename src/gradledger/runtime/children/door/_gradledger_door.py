@@ -1,4 +1,4 @@
-"""What a Python knows of the audit that it was started under: inherited, and handed on.
+"""What a Python process knows of the audit that it was started under: inherited, and passed on.
 
 It is loaded at the start of every such Python, whichever that is, so it stands on nothing but what
 Python has loaded by then. Two variables of the environment tell of the audit, and PYTHONPATH leads
