@@ -60,6 +60,7 @@ def test_the_cheat_sheet_is_one_page_of_paper(visitor: Visitor, paper: str) -> N
 def test_search_finds(visitor: Visitor, words: str, path: str) -> None:
     page = visitor("index.html")
     page.locator(".md-search__input").fill(words)
-    expect(page.locator(f'.md-search-result a[href*="{path}"]').first).to_be_attached()
+    found = page.locator(f'.md-search-result a[href*="{path}"]').first
+    expect(found).to_be_attached(timeout=60_000)  # the whole index is read first
     assert visitor.said == []
     assert visitor.outside == []
