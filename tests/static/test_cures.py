@@ -25,6 +25,16 @@ for x, y in loader:
     scaler.step(optimizer)
     scaler.update()
 """
+KEPT = """\
+total, outputs = 0, []
+for x, y in loader:
+    out = model(x)
+    loss = criterion(out, y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    {}
+"""
 AGENT = """\
 import torch
 from torch import nn
@@ -73,3 +83,18 @@ def test_a_scaler_has_a_method_that_unscales() -> None:
 def test_a_target_net_is_called_by_its_name_and_detached() -> None:
     cure = fix(the("GL601", AGENT))
     assert cure.startswith("if `Agent.target` only gives targets, compute it under torch.no_grad()")
+
+
+def test_what_is_summed_is_called_by_its_name() -> None:
+    kept = the("GL701", ONE_NET + KEPT.format("total += loss"))
+    assert fix(kept).startswith("keep the number: total += loss.item(), or loss.detach()")
+
+
+def test_what_is_appended_is_called_by_its_name() -> None:
+    kept = the("GL701", ONE_NET + KEPT.replace("0, []", "[], []").format("total.append(loss)"))
+    assert fix(kept).startswith("keep the number: total.append(loss.item()), or loss.detach()")
+
+
+def test_an_output_is_no_number() -> None:
+    kept = the("GL701", ONE_NET + KEPT.format("total += out"))
+    assert fix(kept) == "keep it without its graph: total += out.detach()"

@@ -13,6 +13,7 @@ from gradledger.static.lower.apex import APEX
 from gradledger.static.lower.root import Root
 from gradledger.static.lower.root_objects import names_of
 from gradledger.static.lower.untrained_attributes import is_like_an_owned
+from gradledger.static.source import syntax as ast
 
 _BEHIND_THE_BLOCK = "clip behind the `with amp.scale_loss(…)` block: apex unscales at its end"
 
@@ -24,6 +25,8 @@ def with_cure(finding: Finding, program: Program, root: Root) -> Finding:
         cure = _BEHIND_THE_BLOCK
     elif finding.rule == "GL601":
         cure = _for_targets(finding, root)
+    elif finding.rule == "GL701":
+        cure = _for_what_is_kept(finding, root)
     if not cure:
         return finding
     return replace(finding, evidence=(*finding.evidence, Evidence(CURE, None, cure)))
@@ -54,3 +57,27 @@ def _for_targets(finding: Finding, root: Root) -> str:
         f"if {told} only {gives} targets, compute {them} under torch.no_grad() or detach {them}; "
         "else pass the parameters to an optimizer"
     )
+
+
+def _for_what_is_kept(finding: Finding, root: Root) -> str:
+    """The line as it should be, where a loss or an output is added or appended by its name."""
+    scopes = () if root.machine is None else root.machine.log.scopes.values()
+    modules = {scope.module.path: scope.module for scope in scopes}
+    module = modules.get(finding.at.path, root.module)
+    if module is None or module.path != finding.at.path:
+        return ""
+    try:
+        (statement,) = ast.parse(module.lines[finding.at.line - 1].strip()).body
+    except (SyntaxError, ValueError, IndexError):
+        return ""  # it has several lines, or several statements
+    match statement:
+        case ast.AugAssign(target, ast.Add(), ast.Name(name)):
+            before, after = f"{ast.unparse(target)} += ", ""
+        case ast.Expr(ast.Call(ast.Attribute(_, "append") as method, [ast.Name(name)], [])):
+            before, after = f"{ast.unparse(method)}(", ")"
+        case _:
+            return ""
+    if "loss" not in name.lower():
+        return f"keep it without its graph: {before}{name}.detach(){after}"
+    number = f"{before}{name}.item(){after}"
+    return f"keep the number: {number}, or {name}.detach() to avoid the wait for the device"
