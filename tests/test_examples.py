@@ -66,6 +66,7 @@ def test_it_runs_and_nothing_unexpected_is_said(program: Path, tmp_path: Path) -
     [
         ("accumulation.py", ", items=len(y)", ""),
         ("tokens.py", ", items=valid", ""),
+        ("pretraining.py", ", items=tokens", ""),
         ("oom.py", "part[1])", "part[1], reduction='sum')"),
         ("resume.py", "stepper.load(checkpoint)", "model.load_state_dict(whole.state_dict())"),
         ("eager.py", "lr=1e-3", "lr=2e-3 if eager else 1e-3"),

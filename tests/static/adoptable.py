@@ -219,6 +219,40 @@ class Trainer:
 
 Trainer(model, data, 0.1).fit()
 """,
+    "cleared at the start of a window, and by hand": """\
+for epoch in range(3):
+    for i, (x, y) in enumerate(data):
+        if i % 2 == 0:
+            for p in model.parameters():
+                p.grad = None
+        loss = criterion(model(x), y) / 2
+        loss.backward()
+        if i % 2 == 1:
+            optimizer.step()
+""",
+    "batches left out": """\
+for epoch in range(3):
+    for i, (x, y) in enumerate(data):
+        if i == 1:
+            continue
+        optimizer.zero_grad()
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+        if epoch == 1 and i == 2:
+            break
+""",
+    "a model under another name": """\
+net = nn.Sequential(model)
+optimizer = torch.optim.AdamW(net.parameters(), lr=0.1)
+for epoch in range(3):
+    for x, y in data:
+        loss = criterion(net(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 0.1)
+        optimizer.step()
+""",
     "steps, not epochs": """\
 batches = iter(data * 3)
 for step in range(3 * len(data)):

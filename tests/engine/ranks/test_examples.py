@@ -11,7 +11,11 @@ from tests.engine.ranks.launching import launch
 @pytest.mark.parametrize(
     ("program", "real"),
     # Takes long: each rank trains the example, the first in real processes, which load torch.
-    [pytest.param("ddp.py", True, marks=pytest.mark.slow), ("fsdp.py", False)],
+    [
+        pytest.param("ddp.py", True, marks=pytest.mark.slow),
+        pytest.param("pretraining.py", False, marks=pytest.mark.slow),
+        ("fsdp.py", False),
+    ],
 )
 def test_the_auditor_finds_nothing_on_two_ranks(program: str, real: bool) -> None:
     run = ("gradledger", "run", "--fail-on", "warning", f"examples/{program}")

@@ -8,7 +8,7 @@ from gradledger.ledger.tuples import NamedTuple
 from gradledger.static.adopt.cycle import Cycle
 from gradledger.static.adopt.kept import check_between, check_loss
 from gradledger.static.adopt.loss import losses
-from gradledger.static.adopt.names import is_given
+from gradledger.static.adopt.names import is_made
 from gradledger.static.adopt.options import Options, options
 from gradledger.static.adopt.refusal import NotAdopted
 from gradledger.static.adopt.rewriting import Rewriting
@@ -140,6 +140,7 @@ def _remarks(cycle: Cycle, window: Window, made: Options) -> Iterator[str]:
     if window.size is not None:
         size = ast.unparse(window.size)
         yield from _about_windows(cycle, window, size)
+        yield from _about_exits(cycle)
     if "scaler" not in made.arguments:
         yield (
             "an update whose gradient isn't finite is skipped, with a warning "
@@ -154,11 +155,28 @@ def _remarks(cycle: Cycle, window: Window, made: Options) -> Iterator[str]:
                 )
                 break
     name = getattr(cycle.scope, "name", "")
-    if name and is_given(cycle.scope, made.optimizer):
+    if name and not is_made(cycle.script, cycle.scope, made.optimizer):
         yield (
             f"each call of {name}() makes a Stepper; to save and resume one, make it beside the "
             f"optimizer and pass it to {name}()"
         )
+
+
+def _about_exits(cycle: Cycle) -> Iterator[str]:
+    """What becomes of windows that are left before they are full."""
+    for statement in cycle.script.within(cycle.loop):
+        line = statement.node.lineno
+        if statement.loop is not cycle.loop:
+            continue
+        if isinstance(statement.node, ast.Break):
+            yield f"a window that the `break` on line {line} leaves open is spent by the next pass"
+        elif isinstance(statement.node, ast.Continue):
+            if isinstance(cycle.loop, ast.While):
+                raise NotAdopted(f"the `continue` on line {line} may leave a micro-batch out")
+            yield (
+                f"a micro-batch that the `continue` on line {line} leaves out doesn't count in its "
+                "window's mean"
+            )
 
 
 def _about_windows(cycle: Cycle, window: Window, size: str) -> Iterator[str]:

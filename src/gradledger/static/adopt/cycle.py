@@ -119,8 +119,8 @@ class Cycle:
                 "are in different functions"
             )
         for kind, does in _SPOKEN_OF.items():
-            for site in self._sites.of(kind):
-                raise NotAdopted(f"line {site.line} {does}")
+            for line in self._sites.lines(kind):
+                raise NotAdopted(f"line {line} {does}")
 
     def within(self, statement: Statement) -> bool:
         """True if the statement is in the loop."""

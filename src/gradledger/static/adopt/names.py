@@ -34,7 +34,7 @@ def models(root: Root, scope: Scope, keys: Keys) -> Iterator[str]:
         return
     store = root.machine.flow.store
     known = list(store.items())
-    for prefix in _prefixes(root, scope):
+    for prefix in dict.fromkeys([*_prefixes(root, scope), ""]):
         for full, value in known:
             name = full[len(prefix) :]
             if not full.startswith(prefix) or not name.isidentifier():
@@ -86,18 +86,28 @@ def _is_bound_before(name: str, statement: Statement, script: Script) -> bool:
     """
     first = name.partition(".")[0]
     scope = statement.scope
-    stores = [
+    stores = _bindings(script, scope, first)
+    return not stores or _is_given(scope, first) or min(stores) < statement.node.lineno
+
+
+def is_made(script: Script, scope: Scope, name: str) -> bool:
+    """True if a function binds this name itself, and isn't given it, or what it is part of."""
+    first = name.partition(".")[0]
+    return not _is_given(scope, first) and bool(_bindings(script, scope, first))
+
+
+def _bindings(script: Script, scope: Scope, name: str) -> list[int]:
+    """The lines on which a function gives something to a name."""
+    return [
         node.lineno
         for inner in script.within(scope)
         for node in expressions(inner.node)
-        if isinstance(node, ast.Name) and node.id == first and isinstance(node.ctx, ast.Store)
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
     ]
-    return not stores or is_given(scope, first) or min(stores) < statement.node.lineno
 
 
-def is_given(scope: Scope, name: str) -> bool:
-    """True if a function is given what it knows by this name, or the object that has it."""
-    return name.partition(".")[0] in [argument.arg for argument in _arguments(scope)]
+def _is_given(scope: Scope, name: str) -> bool:
+    return name in [argument.arg for argument in _arguments(scope)]
 
 
 def _arguments(scope: Scope) -> list[ast.arg]:

@@ -44,8 +44,8 @@ def options(cycle: Cycle, window: Window, losses: list[Loss]) -> Options:
     scalers = {loss.scaler for loss in losses}
     if scalers != {scaler}:
         raise NotAdopted(
-            f"the losses are scaled by {' and '.join(str(s) for s in scalers)}, and line "
-            f"{cycle.spend.line} steps with {scaler}"
+            f"the scaler of step() on line {cycle.spend.line} isn't the one that scales the loss "
+            f"in the call of backward() on line {cycle.deposits[0].line}"
         )
     found = Options(_model(cycle), optimizer, {}, [], [], cycle.spend.statement, [])
     needed: list[ast.expr] = [_parsed(found.model), _parsed(optimizer)]
@@ -109,7 +109,7 @@ def _model(cycle: Cycle) -> str:
         raise NotAdopted(
             "it isn't known what the loop calls the model whose parameters are trained"
         )
-    if len(keys) > 1 if keys is not None else len(chosen) > 1:
+    if len(chosen) > 1 and (keys is None or len(keys) > 1 or not used):
         raise NotAdopted(
             f"the optimizer has parameters of several models ({', '.join(sorted(names))}), and a "
             "Stepper takes one: put them into one nn.ModuleList"
@@ -139,7 +139,7 @@ def _clipped(cycle: Cycle, found: Options) -> Iterator[tuple[str, str, list[ast.
             raise NotAdopted(f"line {site.line} clips other parameters than the optimizer's")
         if own is None:
             found.remarks.append(
-                f"the norm on line {site.line} is now that of all parameters of the optimizer"
+                f"the norm that clips (line {site.line}) is now that of the optimizer's parameters"
             )
         name, limit = _limit(site)
         statement, value, tests = site.statement, ast.unparse(limit), [limit]

@@ -65,7 +65,6 @@ class Rewriting:
         indent = self._indent(statement)
         start = self._script.line_start(statement.node.lineno)
         line_end = self._script.line_end(statement.node.lineno)
-        start = self._above_comments(start, indent)
         self._edits.append(Edit(start, start, indent + code + line_end))
 
     def _above_comments(self, start: int, indent: str) -> int:

@@ -22,16 +22,20 @@ class Met(NamedTuple):
 
 
 class Site(NamedTuple):
-    """A call, its statement, and the events that it stands for, on all ways to it."""
+    """A place, its statement, and the events there, on all ways to it."""
 
     statement: Statement
-    call: ast.Call
+    line: int
+    column: int
     met: tuple[Met, ...]
 
     @property
-    def line(self) -> int:
-        """Where it is, for people."""
-        return self.call.lineno
+    def call(self) -> ast.Call:
+        """The call that does it; NotAdopted where it is none."""
+        for call in calls(self.statement.node):
+            if (call.lineno, call.col_offset) == (self.line, self.column):
+                return call
+        raise NotAdopted(f"line {self.line} does something to gradients in a way that isn't mapped")
 
 
 def met_in(program: Program) -> Iterator[Met]:
@@ -70,13 +74,12 @@ class Sites:
                 places.setdefault((at.line, at.column), []).append(met)
         return [self._site(*place, found) for place, found in sorted(places.items())]
 
+    def lines(self, kind: type[Event]) -> list[int]:
+        """Where there are events of this kind, also in a way that no statement shows."""
+        return sorted({met.event.at.line for met in self._met if isinstance(met.event, kind)})
+
     def _site(self, line: int, column: int, met: list[Met]) -> Site:
         statement = self._script.at(line, column)
-        found = [
-            call
-            for call in (calls(statement.node) if statement else ())
-            if (call.lineno, call.col_offset) == (line, column)
-        ]
-        if statement is None or not found:
+        if statement is None:
             raise NotAdopted(f"line {line} does something to gradients in a way that isn't mapped")
-        return Site(statement, found[0], tuple(met))
+        return Site(statement, line, column, tuple(met))
