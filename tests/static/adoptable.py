@@ -230,6 +230,14 @@ for epoch in range(3):
         if i % 2 == 1:
             optimizer.step()
 """,
+    "batches made on the way": """\
+for epoch in range(3):
+    for i, (x, y) in enumerate((x, y) for x, y in data):
+        loss = criterion(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+""",
     "batches left out": """\
 for epoch in range(3):
     for i, (x, y) in enumerate(data):
@@ -501,6 +509,26 @@ for x, y in data:
     optimizer.step()
 """,
         "look_at() cannot be followed, and gets optimizer",
+    ),
+    "the norm as a tensor": (
+        """\
+for x, y in data:
+    optimizer.zero_grad()
+    criterion(model(x), y).backward()
+    norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    print(norm.item())
+""",
+        "line 14 uses the norm as a tensor",
+    ),
+    "a tuple": (
+        """\
+for x, y in data[0], data[1]:
+    optimizer.zero_grad()
+    criterion(model(x), y).backward()
+    optimizer.step()
+""",
+        "the loop on line 9 is over a tuple",
     ),
     "second derivatives": (
         """\

@@ -119,6 +119,15 @@ def test_a_sum_of_means_becomes_a_mean_as_the_rule_wants_it() -> None:
     assert any(said.startswith("cures GL301") for said in made.remarks)
 
 
+def test_clears_of_another_model_stay() -> None:
+    text = LOOPS["five lines"].replace("criterion = ", "other = nn.Linear(1, 1)\ncriterion = ")
+    text = text.replace("        optimizer.zero_grad()\n", "        other.zero_grad()\n" * 2)
+    text = text.replace("        other.zero_grad()\n", "        optimizer.zero_grad()\n", 1)
+    after = rewritten(text)
+    assert "        other.zero_grad()\n" in after
+    assert "optimizer.zero_grad" not in after
+
+
 def test_gradients_that_were_set_to_zero_are_told() -> None:
     text = LOOPS["five lines"].replace("zero_grad()", "zero_grad(set_to_none=False)")
     made = adopted("train.py", text.encode())

@@ -48,7 +48,7 @@ class Cycle:
         self.optimizer = self._optimizer()
         self.loop: Loop = self._loop()
         """The one in which each round is a micro-batch."""
-        self.clears = self._own(Clears)
+        self.clears = [site for site in self._own(Clears) if self._is_ours(site)]
         self.clips = self._own(Clips)
         self.scaler_calls = list(self._scaler_calls())
         """Statements that unscale gradients, or move the scale."""
@@ -99,6 +99,12 @@ class Cycle:
         if isinstance(loop, ast.AsyncFor):
             raise NotAdopted("its loop is asynchronous")
         return loop
+
+    def _is_ours(self, site: Site) -> bool:
+        """True for a clear of what the optimizer has, and not of another model."""
+        own = self.optimizer.keys
+        cleared = [met.event for met in site.met if isinstance(met.event, Clears)]
+        return own is None or all(e.optimizer or not own.isdisjoint(e.keys) for e in cleared)
 
     def _own(self, kind: type) -> list[Site]:
         """Those in the same function as the loop."""

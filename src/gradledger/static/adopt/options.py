@@ -149,7 +149,7 @@ def _clipped(cycle: Cycle, found: Options) -> Iterator[tuple[str, str, list[ast.
             if ast.unparse(guard.node.test) != f"{value} is not None":
                 value = f"{value} if {ast.unparse(guard.node.test)} else None"
             tests.append(guard.node.test)
-        _take(found, site)
+        _take(cycle, found, site)
         yield name, value, tests
 
 
@@ -184,12 +184,18 @@ def _lone_guard(cycle: Cycle, statement: Statement) -> Statement | None:
     return above
 
 
-def _take(found: Options, site: Site) -> None:
-    """The statement goes; what keeps its result keeps the Stepper's."""
+def _take(cycle: Cycle, found: Options, site: Site) -> None:
+    """The statement goes; what keeps its result keeps the Stepper's, which is a number."""
     match site.statement.node:
         case ast.Expr():
             found.replaced.append(site.statement)
-        case ast.Assign(targets=[ast.Name() | ast.Attribute()], value=ast.Call()):
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as norm], value=ast.Call()):
+            for node in ast.walk(cycle.scope):
+                if isinstance(node, ast.Attribute) and plain(node.value) == plain(norm):
+                    raise NotAdopted(
+                        f"line {node.lineno} uses the norm as a tensor, and stepper.grad_norm is a "
+                        "number"
+                    )
             found.norms.append(site.statement)
         case _:
             raise NotAdopted(f"the result of line {site.line} is used")

@@ -81,8 +81,12 @@ class Rewriting:
     def _iterate(self, loop: ast.For) -> None:
         data = loop.iter
         match data:
-            case ast.Call(func=ast.Name("enumerate"), args=[counted, *_]):
+            case ast.Call(func=ast.Name("enumerate"), args=[counted, *_]) if not isinstance(
+                counted, ast.GeneratorExp | ast.Starred
+            ):
                 data = counted
+            case ast.Tuple():
+                raise NotAdopted(f"the loop on line {loop.lineno} is over a tuple")
         self._edits.append(
             Edit(self._script.start(data), self._script.start(data), "stepper.over(")
         )
