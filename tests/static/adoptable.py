@@ -338,6 +338,16 @@ for x, y in data:
 """,
         "line 12 reads gradients",
     ),
+    "gradients asked for behind the loop": (
+        """\
+for x, y in data:
+    optimizer.zero_grad()
+    criterion(model(x), y).backward()
+    optimizer.step()
+print(model[0].weight.grad is not None)
+""",
+        "line 13 reads gradients",
+    ),
     "gradients changed": (
         """\
 for x, y in data:

@@ -10,7 +10,7 @@ from gradledger.static.adopt.refusal import NotAdopted
 from gradledger.static.adopt.sites import Site, Sites
 from gradledger.static.check import Followed
 from gradledger.static.domain.values import Optimizer
-from gradledger.static.fix.calls import only_call
+from gradledger.static.fix.calls import only_call, plain
 from gradledger.static.fix.script import Loop, Scope, Script, Statement
 from gradledger.static.ir.blocks import holds
 from gradledger.static.ir.effects import (
@@ -127,10 +127,19 @@ class Cycle:
         for kind, does in _SPOKEN_OF.items():
             for line in self._sites.lines(kind):
                 raise NotAdopted(f"line {line} {does}")
+        for node in ast.walk(self.script.tree):
+            if isinstance(node, ast.Attribute) and node.attr == "grad" and _is_read(node):
+                raise NotAdopted(f"line {node.lineno} {_SPOKEN_OF[Reads]}")
 
     def within(self, statement: Statement) -> bool:
         """True if the statement is in the loop."""
         return _is_within(statement, self.loop)
+
+
+def _is_read(gradient: ast.Attribute) -> bool:
+    """True for `weight.grad`, and not where that is set, nor for `torch.autograd.grad`."""
+    owner = plain(gradient.value) or ""
+    return isinstance(gradient.ctx, ast.Load) and owner.rpartition(".")[2] != "autograd"
 
 
 def _is_within(statement: Statement, loop: ast.stmt) -> bool:
