@@ -153,6 +153,17 @@ def test_all_other_bytes_are_kept(end: str) -> None:
     }
 
 
+def test_a_stepper_that_is_too_long_for_a_line_has_a_line_for_each_argument() -> None:
+    name = "how_large_a_gradient_may_be_before_it_is_clipped_to_that_norm"
+    text = LOOPS["clipped if asked for"].replace("max_norm", name)
+    after = rewritten(text.replace(f"{name} is not None", f"{name} > 0"))
+    made = after[after.index("stepper = ") : after.index("for epoch")]
+    assert made == (
+        "stepper = Stepper(\n    model,\n    optimizer,\n"
+        f"    clip_norm={name} if {name} > 0 else None,\n)\n"
+    )
+
+
 def test_comments_go_with_the_statements_that_they_head() -> None:
     after = rewritten(LOOPS["clipped"])
     assert "# Backward pass\n        stepper.backward(loss)\n" in after

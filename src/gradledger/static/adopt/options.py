@@ -17,6 +17,8 @@ from gradledger.static.fix.script import Statement
 from gradledger.static.ir.effects import Clips
 from gradledger.static.source import syntax as ast
 
+LONGEST_LINE = 99
+
 
 class Options(NamedTuple):
     """What the Stepper is made of, as text, and the statements that it makes superfluous."""
@@ -31,11 +33,20 @@ class Options(NamedTuple):
     """The statement before which it is made."""
     remarks: list[str]
 
-    @property
-    def code(self) -> str:
-        """The line that makes it."""
-        options = "".join(f", {name}={value}" for name, value in self.arguments.items())
-        return f"stepper = Stepper({self.model}, {self.optimizer}{options})"
+    def code(self, indent: str, line_end: str) -> str:
+        """What makes it, on one line, or on a line for each argument where that is too long."""
+        options = (f"{name}={value}" for name, value in self.arguments.items())
+        given = [self.model, self.optimizer, *options]
+        line = f"{indent}stepper = Stepper({', '.join(given)})"
+        if len(line) <= LONGEST_LINE:
+            return line + line_end
+        deeper = indent + ("\t" if "\t" in indent else "    ")
+        lines = [
+            f"{indent}stepper = Stepper(",
+            *(f"{deeper}{each}," for each in given),
+            f"{indent})",
+        ]
+        return "".join(line + line_end for line in lines)
 
 
 def options(cycle: Cycle, window: Window, losses: list[Loss]) -> Options:

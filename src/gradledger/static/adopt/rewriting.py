@@ -35,8 +35,7 @@ class Rewriting:
     ) -> Edits:
         """All of them. NotAdopted where a statement shares its line with another one."""
         self._insert_import()
-        made = options.before
-        self._put_before(made, options.code)
+        self._make(options)
         if isinstance(self._cycle.loop, ast.For) and not window.is_inner_loop:
             self._iterate(self._cycle.loop)
         for loss in losses:
@@ -61,11 +60,12 @@ class Rewriting:
         line_end = own.line_end(last.lineno)
         self._edits.append(Edit(end, end, IMPORT + line_end))
 
-    def _put_before(self, statement: Statement, code: str) -> None:
-        indent = self._indent(statement)
-        start = self._script.line_start(statement.node.lineno)
-        line_end = self._script.line_end(statement.node.lineno)
-        self._edits.append(Edit(start, start, indent + code + line_end))
+    def _make(self, options: Options) -> None:
+        """The Stepper, right in front of the loop."""
+        loop = options.before
+        start = self._script.line_start(loop.node.lineno)
+        line_end = self._script.line_end(loop.node.lineno)
+        self._edits.append(Edit(start, start, options.code(self._indent(loop), line_end)))
 
     def _above_comments(self, start: int, indent: str) -> int:
         """Where the comment begins that stands right above a line; the line, where none does."""
