@@ -13,6 +13,8 @@ SITE := .venv-site
 SITE_TOOLS := $(SITE)/.installed
 DIST := .venv-dist
 DIST_TOOLS := $(DIST)/.installed
+OTHER_TORCH := .venv-torch-$(TORCH)
+NEED_TORCH := tests/engine tests/observer tests/rules tests/runtime tests/test_examples.py
 CODE := .vscode-server
 CODE_SERVER := $(CODE)/.installed
 
@@ -24,7 +26,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test test-slow browser schema editors trackers deepspeed optimizers test-vscode check bench bench-quick docs pictures site site-serve outputs dist format clean
+.PHONY: help install demo test test-slow test-torch browser schema editors trackers deepspeed optimizers test-vscode check bench bench-quick docs pictures site site-serve outputs dist format clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +49,20 @@ test-slow: $(STAMP)  ## Run all the others, and every property with many example
 test-vscode: $(STAMP) $(CODE_SERVER)  ## Run the tests of the extension in a real VS Code (which takes 800 MB)
 	@$(MAKE) -s browser editors
 	$(BIN)/python -m pytest tests/server/test_vscode.py $(PYTEST_ARGS)
+
+# All but torch and what it needs is that of .venv, without which pip would choose newer ones.
+test-torch: $(STAMP)  ## Run the quick tests that need torch with another one: TORCH=2.15.0 (gigabytes, kept)
+	@case "$(TORCH)" in [0-9]*.[0-9]*) ;; *) echo "Which torch? make test-torch TORCH=2.15.0"; exit 2;; esac
+	@if [ ! -e $(OTHER_TORCH)/.installed ]; then \
+		echo "Installing torch $(TORCH) into $(OTHER_TORCH)" \
+		&& rm -rf $(OTHER_TORCH) \
+		&& $(BIN)/python -m venv $(OTHER_TORCH) \
+		&& $(BIN)/python -c "import site; [print(f'import site; site.addsitedir({p!r})') for p in site.getsitepackages()]" \
+			> "$$($(OTHER_TORCH)/bin/python -c 'import site; print(site.getsitepackages()[0])')/shared.pth" \
+		&& PIP_CONSTRAINT= $(OTHER_TORCH)/bin/python -m pip install -qq torch==$(TORCH) \
+		&& touch $(OTHER_TORCH)/.installed; \
+	fi
+	$(OTHER_TORCH)/bin/python -m pytest -n 2 --dist worksteal -m "not slow" --hypothesis-profile=quick $(NEED_TORCH) $(PYTEST_ARGS)
 
 # Pages are tested in a real browser. Where it is not there and can't be had so, those tests say
 # what to install, and are skipped.
@@ -164,7 +180,7 @@ $(CODE_SERVER): tests/server/code-server.json
 	@touch $@
 
 clean:  ## Remove .venv, caches and build products
-	rm -rf $(VENV) $(BENCH)* $(SITE) $(DIST) $(CODE) .venv-trackers .venv-deepspeed .venv-optimizers build dist src/*.egg-info web/node_modules src/gradledger/report/page/bundle
+	rm -rf $(VENV) $(BENCH)* $(SITE) $(DIST) $(CODE) .venv-trackers .venv-deepspeed .venv-optimizers .venv-torch-* build dist src/*.egg-info web/node_modules src/gradledger/report/page/bundle
 	rm -rf website/playground/node_modules editors/vscode/node_modules editors/vscode/dist editors/vscode/*.vsix
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -20,6 +20,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import StepLR
 
 from gradledger import Stepper
+from tests.processes import PROCESSES
 
 from .loops import Boom
 
@@ -355,36 +356,38 @@ def resumed(training: Training, path: Path) -> Run:
 
 def killed(training: Training, path: Path) -> Run:
     """A child saves now and then, and is killed anywhere: between micro-batches or within one."""
-    chance = random.Random(training.seed + 2)
-    last = len(training.micros) * training.epochs
-    every, at = chance.randint(1, 3), chance.randint(1, last)
     Run.made(training).stepper.save(path)  # in case it is killed before its first
-    child = os.fork()
-    if child == 0:
-        try:
-            run = Run.made(training)
-            if chance.random() < 0.5:
-                parameters = [p for p in run.model.parameters() if p.requires_grad]
-                calls = [0]
-
-                def die(_: Tensor) -> None:
-                    calls[0] += 1
-                    if calls[0] == at:
-                        os.kill(os.getpid(), signal.SIGKILL)
-
-                chance.choice(parameters).register_hook(die)  # type: ignore[no-untyped-call]
-
-            def seen(n: int) -> None:
-                if n % every == 0:
-                    run.stepper.save(path)
-                if n == at:
-                    os.kill(os.getpid(), signal.SIGKILL)
-
-            run.go(seen)
-        finally:
-            os._exit(1)
-    _, status = os.waitpid(child, 0)
-    assert os.WIFSIGNALED(status), "it ended by itself"
+    # No fork of this process: autograd may have threads here, and refuses to walk in such a fork.
+    child = PROCESSES.Process(target=_live, args=(training, path))
+    child.start()
+    child.join()
+    assert child.exitcode == -signal.SIGKILL, "it ended by itself"
     run = Run.made(training, 77)
     run.stepper.load(path)
     return run.go()
+
+
+def _live(training: Training, path: Path) -> None:
+    """Until it is killed."""
+    chance = random.Random(training.seed + 2)
+    last = len(training.micros) * training.epochs
+    every, at = chance.randint(1, 3), chance.randint(1, last)
+    run = Run.made(training)
+    if chance.random() < 0.5:
+        parameters = [p for p in run.model.parameters() if p.requires_grad]
+        calls = [0]
+
+        def die(_: Tensor) -> None:
+            calls[0] += 1
+            if calls[0] == at:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        chance.choice(parameters).register_hook(die)  # type: ignore[no-untyped-call]
+
+    def seen(n: int) -> None:
+        if n % every == 0:
+            run.stepper.save(path)
+        if n == at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    run.go(seen)

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.amp import GradScaler
-from torch.optim import LBFGS, SGD, Adafactor, Adam, AdamW, Muon
+from torch.optim import LBFGS, SGD, Adafactor, Adam, AdamW
 
 from benchmarks import peaks
 from benchmarks.suites.stepper import plain as plain_loop
@@ -18,6 +18,7 @@ from benchmarks.suites.stepper import stepped
 from benchmarks.tasks import Task, deep
 from gradledger import Stepper
 from gradledger.errors import MisuseError, OptionError, StepperWarning
+from tests.torch_versions import made
 
 from .loops import (
     Batch,
@@ -40,7 +41,7 @@ MAKERS: dict[str, MakeOptimizer] = {
     "adam": lambda ps: Adam(ps, 0.01, amsgrad=True),
     "fused": lambda ps: AdamW(ps, 0.01, fused=True),
     "adafactor": lambda ps: Adafactor(ps),
-    "muon": lambda ps: Muon(ps),
+    "muon": lambda ps: made("Muon", ps, {}),
 }
 
 

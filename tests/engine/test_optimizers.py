@@ -16,6 +16,7 @@ from torch.optim import SGD, Adam, AdamW, Optimizer
 from gradledger import Stepper
 from gradledger.errors import GradledgerError
 from tests.tiers import slow_but_some
+from tests.torch_versions import OLD, made
 
 from .loops import (
     Batch,
@@ -75,8 +76,7 @@ for _name, _each in CASES.items():
         def _make(
             ps: Iterable[nn.Parameter], name: str = _name, options: dict[str, Any] = _options
         ) -> Optimizer:
-            optimizer: Optimizer = getattr(optim, name)(ps, **copy.deepcopy(options))
-            return optimizer
+            return made(name, ps, copy.deepcopy(options))
 
         NAMED[_title] = _make
 
@@ -107,7 +107,8 @@ def test_no_optimizer_of_torch_is_forgotten() -> None:
         for name, found in vars(optim).items()
         if inspect.isclass(found) and issubclass(found, Optimizer)
     }
-    assert existing - {"Optimizer", "LBFGS", "SparseAdam"} == set(CASES)
+    named = {name for name in CASES if not OLD or hasattr(optim, name)}
+    assert existing - {"Optimizer", "LBFGS", "SparseAdam"} == named
 
 
 @PACK
@@ -340,6 +341,8 @@ DEEDS: list[Deed] = [
 def test_what_the_user_does_between_updates_counts(deed: Deed, name: str, pack: bool) -> None:
     if deed is transpose_storage and "fused" in name:
         pytest.skip("torch's own fused step is wrong where weights and moments differ in strides")
+    if OLD and name == "Adagrad" and deed in (clear_state, clear_the_state_of_one):
+        pytest.skip(f"the Adagrad of torch {torch.__version__} can't step without its state")
     ours, theirs = net(), net()
     data = micro_batches(*[4] * 12)
     a, b = NAMED[name](ours.parameters()), NAMED[name](theirs.parameters())

@@ -22,6 +22,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from gradledger import Stepper
 from gradledger.engine import packing, packs
+from tests.torch_versions import made
 
 from .loops import assert_equal
 
@@ -158,10 +159,7 @@ FUSED = pytest.mark.parametrize(
 
 
 def make(name: str, options: dict[str, Any], model: nn.Module) -> Optimizer:
-    optimizer: Optimizer = getattr(optim, name)(
-        model.parameters(), **{"lr": 1e-3, **copy.deepcopy(options)}
-    )
-    return optimizer
+    return made(name, model.parameters(), {"lr": 1e-3, **copy.deepcopy(options)})
 
 
 @pytest.mark.parametrize("accumulate", [pytest.param(1, marks=pytest.mark.slow), 3])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from itertools import pairwise
@@ -106,6 +107,7 @@ class Memory:
 
     def __init__(self, parameters: Sequence[Tensor]) -> None:
         self._together: defaultdict[int, list[Tensor]] = defaultdict(list)
+        self._let_go = False
         for p in parameters:
             if _why_not_this_kind(p) is None:
                 self._together[p.untyped_storage().data_ptr()].append(p)
@@ -117,6 +119,9 @@ class Memory:
             return "its memory is shared with something else"
         if not _OF_A_PLAIN_TENSOR:
             return "this torch doesn't tell whether something else holds its memory"
+        if has_other_holders(p, views=len(together) - 1) and not self._let_go:
+            self._let_go = True
+            let_go_of_storages()
         if has_other_holders(p, views=len(together) - 1):
             return "something else holds its memory (a state_dict, a NumPy array, a detached copy)"
         return None
@@ -147,6 +152,12 @@ def _holders(tensor: Tensor) -> int:
     """How many refer to its memory; 0 where torch doesn't tell."""
     count = getattr(torch._C, "_storage_Use_Count", None)
     return 0 if count is None else int(count(tensor.untyped_storage()._cdata))
+
+
+def let_go_of_storages() -> None:
+    """In torch 2.6, a storage's Python object counts as a holder, and `save` leaves some behind."""
+    if _OF_A_PLAIN_TENSOR == 1:
+        gc.collect()
 
 
 _PLAIN_TENSOR = torch.zeros(1)

@@ -18,7 +18,7 @@ from torch.autograd.graph import increment_version
 from torch.optim import Optimizer
 
 from gradledger.engine.ownership import Group
-from gradledger.engine.packable import LOW_PRECISION, has_other_holders
+from gradledger.engine.packable import LOW_PRECISION, has_other_holders, let_go_of_storages
 
 _DENSE = {torch.strided}
 _layout = attrgetter("layout")
@@ -239,6 +239,7 @@ class Pack:
         weight that was tied to another), all stay where they are, and go on being seen there.
         """
         ours = len(self.members)
+        let_go_of_storages()
         if (
             self.in_place()
             and not self.flat.untyped_storage().is_shared()

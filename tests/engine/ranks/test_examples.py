@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.engine.ranks.launching import launch
+from tests.torch_versions import NEEDS_FSDP2_ON_CPU
 
 
 # Takes long: torchrun and each rank are, for DDP, real processes, and load torch.
@@ -14,7 +15,7 @@ from tests.engine.ranks.launching import launch
     [
         pytest.param("ddp.py", True, marks=pytest.mark.slow),
         pytest.param("pretraining.py", False, marks=pytest.mark.slow),
-        ("fsdp.py", False),
+        pytest.param("fsdp.py", False, marks=NEEDS_FSDP2_ON_CPU),
     ],
 )
 def test_the_auditor_finds_nothing_on_two_ranks(program: str, real: bool) -> None:

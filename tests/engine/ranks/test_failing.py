@@ -8,8 +8,10 @@ import pytest
 import torch
 
 from tests.engine.ranks.launching import launch
+from tests.torch_versions import NEEDS_FSDP2_ON_CPU
 
 
+@NEEDS_FSDP2_ON_CPU
 @pytest.mark.parametrize(
     ("where", "cause"),
     [

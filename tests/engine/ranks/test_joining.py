@@ -22,7 +22,7 @@ DDP = DistributedDataParallel
 
 @pytest.fixture(autouse=True, scope="module")
 def _a_world_of_one() -> Iterator[None]:
-    dist.init_process_group("gloo", init_method="tcp://127.0.0.1:0", rank=0, world_size=1)
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)  # type: ignore[attr-defined]
     yield
     dist.destroy_process_group()
 

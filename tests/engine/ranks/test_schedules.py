@@ -11,6 +11,7 @@ from tests.engine.ranks.cases import random_schedules, replicated, sharded
 from tests.engine.ranks.launching import run_set
 from tests.engine.ranks.schedules import Schedule, reference
 from tests.tiers import slow_but
+from tests.torch_versions import FSDP2_ON_CPU, NO_FSDP2
 
 Results = list[dict[str, Any]]
 
@@ -28,6 +29,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
 
     class Launched(dict[str, Results]):
         def __missing__(self, key: str) -> Results:
+            if "shards" in key and not FSDP2_ON_CPU:
+                pytest.skip(NO_FSDP2)
             self[key] = []
             name, ranks = key.rsplit(" ", 1)
             self[key] = run_set(name, int(ranks), tmp_path_factory)

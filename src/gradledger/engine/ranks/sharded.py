@@ -103,6 +103,9 @@ class Sharded(Meetings):
             self.table.say(self.word(0.0))
             state = self._model._get_fsdp_state()
             state._lazy_init()  # after loading, there may have been no forward yet
+            context: Any = getattr(state, "_state_ctx", None)
+            if getattr(context, "manual_backward_finalization_active", 0) is None:  # torch 2.15
+                context.manual_backward_finalization_active = False
             state._root_post_backward_final_callback()
         self._said = False
         word = self.hear()
