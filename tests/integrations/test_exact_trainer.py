@@ -167,16 +167,35 @@ def tokens_loss(out: Tensor, labels: Tensor) -> Tensor:
 
 def sentences() -> list[Row]:
     found = []
-    for valid, (x, _) in zip((16, 3, 0, 9, 1, 7), rows([16] * 6), strict=True):
+    for valid, (x, _) in zip((16, 3, 5, 9, 1, 7), rows([16] * 6), strict=True):
         labels = torch.arange(16) % 3
         labels[valid:] = -100
         found.append((x.view(2, 8, 5), labels.view(2, 8)))
     return found
 
 
-def test_items_are_labels_that_count_and_a_micro_batch_without_one_is_left_out(
-    tmp_path: Path,
-) -> None:
+def masked_loss(out: Tensor, labels: Tensor) -> Tensor:
+    """Its gradient is NaN where no label counts."""
+    counts = labels.ne(-100)
+    return ((out - labels).square() * counts).sum() / counts.sum()
+
+
+def with_labels(*valid: int) -> list[Row]:
+    found = rows([5] * len(valid))
+    for count, (_, labels) in zip(valid, found, strict=True):
+        labels.view(-1)[count:] = -100
+    return found
+
+
+def test_a_micro_batch_without_items_is_left_out(tmp_path: Path) -> None:
+    data = with_labels(15, 0, 4, 7)
+    trainer = made(tmp_path, data, WithLoss(masked_loss))
+    trainer.train()
+    right = trained_on_big_batches(net(), windows(data), masked_loss)
+    torch.testing.assert_close(flat(trainer.model), right, rtol=0, atol=1e-14)
+
+
+def test_items_are_labels_that_count(tmp_path: Path) -> None:
     trainer = made(tmp_path, sentences(), WithLoss(tokens_loss))
     trainer.train()
     right = trained_on_big_batches(net(), windows(sentences()), tokens_loss)
