@@ -116,3 +116,17 @@ def test_parameters_that_another_optimizer_takes_over_are_counted_once(path: Pat
             optimizer.zero_grad()
     assert book.verdict("a test").parameters == 2
     assert extents(book, path) == {}
+
+
+def test_the_zero_that_a_sum_of_losses_begins_with_gets_no_deposit() -> None:
+    net = nn.Linear(3, 1)
+    optimizer = SGD(net.parameters(), lr=0.1)
+    with gradledger.audit() as book:
+        for _ in range(4):
+            loss = torch.zeros((), requires_grad=True)
+            loss = loss + net(torch.ones(2, 3)).mean()
+            (loss / 2).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    assert (book.tally.entries, book.tally.spent, book.tally.wasted) == (8, 8, 0)
+    assert book.verdict("a test").parameters == 2

@@ -58,6 +58,13 @@ CLEAR = "optimizer.zero_grad()"
             "accumulate",
             "GL302",
         ),
+        ("accumulation_of_noised_slices", " * len(images) / len(batch)", "", "GL301"),
+        (
+            "accumulation_of_sums_from_zero",
+            "    loss = torch.tensor",
+            f"    {CLEAR}\n    loss = torch.tensor",
+            "GL201",
+        ),
         ("accumulation_by_items", "(len(part) / len(inputs))", "0.25", "GL302"),
         ("window_straddles_epochs", "    for inputs", "    seen = 0\n    for inputs", "GL203"),
         ("zero_grad_in_a_function", f"    {CLEAR}\n", "", "GL101"),

@@ -116,7 +116,24 @@ while (batch := waiting.get()) is not None:
     if seen % 4 == 0:
         {STEP}
 """
+ROWS = "rows = TensorDataset(torch.randn(64, 3), torch.randint(0, 2, (64,)))\n"
+CUT = f"""\
+{ROWS}
+for x, y in DataLoader(rows, batch_size=16):
+    for i in range(0, 16, 4):
+        (loss_of(x[i : i + 4] + 1, y[i : i + 4].clone()) / 1).backward()
+    {STEP}
+"""
+SPLIT = f"""\
+{ROWS}
+for xs, ys in DataLoader(rows, batch_size=16):
+    for x, y in zip(xs.split(4), ys.split(4)):
+        (loss_of(x + 1, y.clone()) / 1).backward()
+    {STEP}
+"""
 WINDOWS = {
+    "cut out of a batch": CUT,
+    "a batch that is split": SPLIT,
     "counted": COUNTED,
     "counted by hand": COUNTED_BY_HAND,
     "a list": LISTED,
@@ -170,9 +187,18 @@ for step in range(4):
             print("pass", total)
     {STEP}
 """
+NOISED = f"""\
+{ROWS}
+for x, y in DataLoader(rows, batch_size=16):
+    for kind in ("a", "b", "c"):
+        (loss_of(x + torch.randn(3), y.clone()) / 1).backward()
+    {STEP}
+"""
 
 
-@pytest.mark.parametrize("text", [TASKS, COUNTED_TASKS], ids=["listed", "counted"])
+@pytest.mark.parametrize(
+    "text", [TASKS, COUNTED_TASKS, NOISED], ids=["listed", "counted", "of a loader"]
+)
 def test_what_may_be_tasks_is_no_fault_and_is_said(
     text: str, tmp_path: Path, auditor: Nursery
 ) -> None:

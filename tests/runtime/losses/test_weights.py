@@ -14,6 +14,7 @@ import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
+from torch.nn.modules._functions import BackwardHookFunction
 
 from gradledger.ledger.events import UNKNOWN_WEIGHT
 from gradledger.runtime.losses import weights
@@ -253,6 +254,14 @@ def test_smoothed_labels_are_no_division(smoothing: float, divisor: int, x: Tens
 
 def test_smoothed_labels_with_weights_of_classes_are_no_division(x: Tensor) -> None:
     assert read(ce(x, label_smoothing=0.1, weight=CLASS_WEIGHTS)).weight.divisor == 1
+
+
+def test_torchs_own_functions_give_out_what_they_are_given(x: Tensor) -> None:
+    loss, mask = squares(x).mean(), torch.ones(3)
+    for given in ((loss, x, mask), (mask, loss), (mask.bool(), loss), (x, mask, loss)):
+        place = next(place for place, one in enumerate(given) if one is loss)
+        passed_on = BackwardHookFunction.apply(*given)[place]
+        assert read(passed_on) == read(loss)
 
 
 def test_a_weighted_mean_counts_no_items(x: Tensor) -> None:

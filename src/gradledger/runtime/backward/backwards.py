@@ -53,7 +53,7 @@ from gradledger.runtime.losses.unknown_weights import (
 )
 from gradledger.runtime.losses.weights import Loss
 from gradledger.runtime.tensors.finiteness import all_finite, finite
-from gradledger.runtime.tensors.graphs import are_hooked, leaves, nodes, number_of, tensors
+from gradledger.runtime.tensors.graphs import are_hooked, leaves, nodes, number_of, tensors, terms
 from gradledger.runtime.tensors.torch_names import compiler
 
 UNREAD = Loss(UNKNOWN_WEIGHT)
@@ -333,9 +333,13 @@ class Backwards:
     def _walk(self, this: Pass, at: Place, frame: FrameType) -> None:
         """Look at the whole graph: the leaves that it ends in, and graphs from before."""
         graph = nodes(this.roots)
-        ends = self.shards.owners(leaves(this.roots, graph))
-        self.journal.meet(ends, at)
         slot, owned = self.journal.cells.slot, self.journal.owned
+        ends = self.shards.owners(leaves(this.roots, graph))
+        added = [term for root in this.roots for term in terms(root)]
+        if added:
+            useless = {id(term) for term in added if slot(term) not in owned}
+            ends = [e for e in ends if isinstance(e, nn.Parameter) or id(e) not in useless]
+        self.journal.meet(ends, at)
         this.site.reaches_inputs = any(
             not isinstance(leaf, nn.Parameter) and slot(leaf) not in owned for leaf in ends
         )
@@ -370,7 +374,9 @@ class Backwards:
             site.batch = self.journal.made(Batch, site.at, None) if known else None
             if not known and may_count and site.passes < LONG:
                 site.counts = go_on(before, now, frame, places)
-            doubtful = site.counts or (may_draw and are_alike(before, now, frame, places))
+            # Where batches are drawn ahead, the search for each pass's own one says what it missed.
+            looks = not (tasks or (self.told_of_data and self.batches.drawn.ahead))
+            doubtful = site.counts or (looks and are_alike(before, now, frame, places))
             if not known and doubtful:
                 self.unknown.sites[site.at] = site
         elif counted and go_on(before, now, frame, places):

@@ -23,6 +23,39 @@ def are_drawn_alike(loop: ast.stmt, statements: list[ast.stmt]) -> bool:
     return _drawn(loop.iter, loop.lineno, statements, MOST_NAMES)
 
 
+def are_cut_by_number(loop: ast.stmt) -> bool:
+    """Whether each round of `for i in range(0, n, size)` cuts `[i : i + size]` out of its data, or
+    the loop goes through the parts that a tensor was split into."""
+    match loop:
+        case ast.For(target=ast.Name(number), iter=ast.Call(ast.Name("range"), [_, _, _])):
+            nodes = (node for part in loop.body for node in ast.walk(part))
+            return any(_cuts(node, number) for node in nodes)
+        case ast.For(iter=items):
+            return _are_parts(items)
+    return False
+
+
+def _cuts(node: ast.AST, number: str) -> bool:
+    """Is it `x[i : i + size]`, along the first dimension?"""
+    match node:
+        case ast.Subscript(
+            slice=ast.Slice(ast.Name(low), high) | ast.Tuple([ast.Slice(ast.Name(low), high), *_])
+        ):
+            names = {n.id for n in ast.walk(high or node) if isinstance(n, ast.Name)}
+            return low == number and (number in names or isinstance(high, ast.Name))
+    return False
+
+
+def _are_parts(items: ast.expr) -> bool:
+    match items:
+        case ast.Call(ast.Attribute(attr="split" | "chunk"), [_, *more]):
+            # Of texts, too; but no loss comes of those. Another dimension is no batch.
+            return all(isinstance(one, ast.Constant) and one.value == 0 for one in more[1:])
+        case ast.Call(ast.Name(function), [_, *_]) if function in {*_PASSED_ON, "zip"}:
+            return any(map(_are_parts, items.args))
+    return False
+
+
 def _drawn(items: ast.expr, line: int, statements: list[ast.stmt], most: int) -> bool:
     match items:
         case ast.ListComp(made, [comprehension]) | ast.GeneratorExp(made, [comprehension]):

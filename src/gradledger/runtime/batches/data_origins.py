@@ -4,7 +4,8 @@ Where no loader tells of batches, several passes before a step may be micro-batc
 several tasks. Micro-batches go through the same operations to the same parameters, with not one
 tensor of data in common. That is still no proof, so one of these must hold, too:
 
-- The data are slices of one tensor, along its first dimension.
+- The data are slices of one tensor, along its first dimension, or made of such by the code of the
+  loop.
 - They come from a list whose items were drawn alike, and the rounds of the loop are alike.
 - They have the same shapes, and the rounds of the loop are alike in all else.
 - The loop counts on behind the step: it is one over data, and not one over the tasks of a batch.
@@ -22,7 +23,7 @@ from torch import Tensor, nn
 from torch.autograd.graph import Node
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from gradledger.runtime.batches.batch_lists import are_drawn_alike
+from gradledger.runtime.batches.batch_lists import are_cut_by_number, are_drawn_alike
 from gradledger.runtime.journal.cells import modules_of
 from gradledger.runtime.program.loop_iterations import draw_alike, number_of_round, slice_alike
 from gradledger.runtime.program.objects import buffers_in
@@ -117,6 +118,8 @@ def are_batches(
         return False
     rows, pairs = now.rows, list(zip(before.data, now.data, strict=True))
     if any(new.cut and _are_neighbours(old, new) for old, new in pairs):
+        return slice_alike(*loop, rows)
+    if are_cut_by_number(loop[0]):  # and noise is added to what was cut, say
         return slice_alike(*loop, rows)
     code = loop[1].f_code
     if are_drawn_alike(loop[0], places.source(code.co_filename).statements_of(code)):

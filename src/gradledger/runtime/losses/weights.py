@@ -99,8 +99,10 @@ def _read(node: Node, number: int, depth: int) -> Loss:
         return _together([_divided(_read(n, nr, depth - 1), d) for n, nr, d in _terms(node)])
     if len(behind) == 1 and (name in _SAME_NUMBER or _is_of_one(node, name)):
         return _read(*behind[0], depth - 1)
-    if name in _SAME_FUNCTIONS and len(behind) == len(inputs) > number:
-        return _read(*behind[number], depth - 1)
+    if name in _SAME_FUNCTIONS and number < len(inputs):
+        same, nr = inputs[number]
+        if same is not None:
+            return _read(same, nr, depth - 1)
     if len(behind) == 1 and name in _CURVES:
         return _bent(_read(*behind[0], depth - 1))
     if len(behind) == 1 and (divisor := _divisor(node, name)):

@@ -39,6 +39,9 @@ _hooks_of: Callable[[Tensor], dict[int, Any] | None] = (
     else lambda leaf: {0: None}  # some that may change what arrives
 )
 
+_SUMS = {"AddBackward0", "SubBackward0"}
+_MULTIPLES = {"MulBackward0", "DivBackward0"}
+
 MOST_NODES = 100_000
 """A larger graph is looked at in part."""
 
@@ -65,6 +68,23 @@ def leaves(roots: Iterable[Tensor], graph: Iterable[Node]) -> list[Tensor]:
     found = [root for root in roots if root.is_leaf and root.requires_grad]
     found += [leaf for node in graph if (leaf := leaf_of(node)) is not None]
     return list({id(leaf): leaf for leaf in found}.values())
+
+
+def terms(root: Tensor) -> list[Tensor]:
+    """Scalar leaves that are only added to a loss, such as the zero that a sum begins with.
+
+    What arrives in them is a constant, which is of no use.
+    """
+    found, waiting = list[Tensor](), [root.grad_fn]
+    while waiting and (node := waiting.pop()) is not None:
+        behind = [one for one, _ in node.next_functions if one is not None]
+        if type(node).__name__ in _SUMS:
+            ends = (leaf for one in behind if (leaf := leaf_of(one)) is not None)
+            found += [leaf for leaf in ends if leaf.numel() == 1 and not are_hooked(leaf)]
+            waiting += behind
+        elif type(node).__name__ in _MULTIPLES and len(behind) == 1:  # by a number
+            waiting += behind
+    return found
 
 
 def note(node: Node | None, key: str, value: object) -> None:
