@@ -16,7 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import gradledger
 from gradledger.runtime.audit import Audit
-from gradledger.runtime.distributed.replicas import device_fingerprint
+from gradledger.runtime.distributed.replicas import device_fingerprint, fingerprint
 from gradledger.runtime.tensors import deferred_reads as readings
 from gradledger.runtime.tensors import devices
 from gradledger.runtime.tensors.finiteness import spoilt
@@ -239,3 +239,13 @@ def test_a_fingerprint_changes_with_any_bit_of_what_is_looked_at(kind: torch.dty
     other[17] = other[17] * 1.5 + 1
     assert device_fingerprint(one) == device_fingerprint(one.clone())
     assert device_fingerprint(one) != device_fingerprint(other)
+
+
+def test_a_fingerprint_is_of_the_bits_however_they_lie() -> None:
+    x = torch.arange(12.0).view(3, 4)
+    changed = x.clone()
+    changed[2, 3] += 1e-6
+    assert fingerprint(x) == fingerprint(x.clone()) == fingerprint(x.t().contiguous().t())
+    assert fingerprint(x) != fingerprint(changed)
+    assert fingerprint(x[:, ::2]) == fingerprint(x[:, ::2].clone())
+    assert fingerprint(torch.zeros(0)) == 0
