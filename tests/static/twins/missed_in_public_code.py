@@ -44,7 +44,7 @@ TWINS = {
             scaler.update()
         """,
     "the mean of two means is a mean": """
-        n = 4
+        from options import n
         for i, (x, y) in enumerate(loader):
             a, b = model(x), model(x.flip(0))
             loss = (criterion(a, y) + criterion(b, y)) / 2
@@ -109,6 +109,12 @@ TWINS = {
                 loss.backward()
                 self.q.zero_grad()  # wrong only, GL201
                 self.q.step()
+                self.critic.requires_grad_(False)
+                loss = -self.critic(s, self.actor(s)).mean()
+                self.pi.zero_grad()
+                loss.backward()
+                self.pi.step()
+                self.critic.requires_grad_(True)
         """,
     "the second turn of an agent clears between its backward and its step": """
         class Agent:
