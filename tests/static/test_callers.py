@@ -170,11 +170,14 @@ def test_a_step_that_changes_is_seen_by_the_files_that_call_it(tmp_path: Path) -
 
 
 def test_a_file_that_begins_to_call_a_step_is_seen(tmp_path: Path) -> None:
-    project = remembering(tmp_path, faulty(dedent(STEP))[0] + "# file: main.py\nprint()\n")
+    # A file that never clears is told without its callers.
+    clear = "\n    def forget(self):\n        self.optimizer.zero_grad()\n"
+    silent = faulty(dedent(STEP))[0] + clear + "# file: main.py\nprint()\n"
+    project = remembering(tmp_path, silent)
     assert project.shown() == project.shown() == set()
     project.write(faulty(SCRIPT)[0])
     assert project.shown() == project.shown() == SPENT
-    project.write("# file: main.py\nprint()\n")
+    project.write(silent)
     assert project.shown() == project.shown() == set()
 
 

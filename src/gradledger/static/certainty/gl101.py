@@ -51,7 +51,7 @@ def _is_once_in_several(program: Program) -> bool:
         return False
     window = condition_names.window_of(program.condition or "")
     size = condition_names.size_of(window or "")
-    several = size != "1"  # a name is meant to be more: who clears each time, doesn't ask
+    several = size not in ("", "1")  # a name is meant to be more: who clears always, doesn't ask
     return several and not all(holds(way, Clear) for way in program.inner)
 
 
