@@ -33,7 +33,7 @@ from gradledger.static.certainty.gl701 import outlives_windows
 from gradledger.static.certainty.gl801 import all_are_local
 from gradledger.static.certainty.gl902 import fails_where_it_steps
 from gradledger.static.certainty.sight import Sight
-from gradledger.static.lower.implicit_loops import OF_CELLS, OF_SCALERS
+from gradledger.static.lower.root import OF_CELLS, OF_SCALERS
 
 
 def _between_two_steps(finding: Finding, sight: Sight) -> bool:

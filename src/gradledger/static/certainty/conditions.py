@@ -62,5 +62,5 @@ class Conditions(Value):
     of_schedules: bool = False
     """It needs to know of steps and schedules alone."""
     in_turns: str = ""
-    """What it is about (`implicit_loops`), if it holds for a function that somebody out of sight
+    """What it is about (`lower/root.py`), if it holds for a function that somebody out of sight
     calls again and again."""

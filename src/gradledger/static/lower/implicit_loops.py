@@ -18,7 +18,7 @@ from gradledger.ledger.values import replace
 from gradledger.static.ir.blocks import conditions_in, events_in, sequence
 from gradledger.static.ir.effects import Clears, Deposits, Spends
 from gradledger.static.ir.program import Branch, Do, Forget, Loop, Program
-from gradledger.static.lower.root import Root
+from gradledger.static.lower.root import OF_CELLS, OF_SCALERS, Root
 from gradledger.static.lower.spelling import last_name
 from gradledger.static.project.module import Module
 from gradledger.static.source import syntax as ast
@@ -38,9 +38,6 @@ UPDATES = Pattern(r"\.update\b", words=(".update",))
 """Words of files that may update a scaler."""
 
 MAKES_SCALER = Pattern(r"GradScaler\(", words=("GradScaler(",))
-
-OF_CELLS, OF_SCALERS = "cells", "scalers"
-"""What can be judged of a turn: what its optimizers spend and clear, or how it uses its scaler."""
 
 
 def taken_again(roots: Iterable[Root]) -> Iterator[tuple[Root, tuple[str, ...]]]:

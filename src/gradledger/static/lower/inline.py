@@ -33,7 +33,6 @@ from gradledger.static.ir.effects import (
 )
 from gradledger.static.ir.keys import within
 from gradledger.static.ir.program import Call, Program
-from gradledger.static.lower.abstract_classes import watch_empty_method
 from gradledger.static.lower.arguments import Arguments, bind_arguments
 from gradledger.static.lower.attributes import bases_outside, method_of
 from gradledger.static.lower.call_graph import (
@@ -89,7 +88,10 @@ def call_function(
         bound = () if function.bound is None else (function.bound,)
         may_thaw(machine, (*bound, *arguments.values()), node)
     if not (root or always or _is_worth_following(machine, function, arguments)):
-        watch_empty_method(machine, function, node)
+        if function.cls is not None:
+            from gradledger.static.lower.abstract_classes import watch_empty_method
+
+            watch_empty_method(machine, function, node)
         made = unfollowed_result(machine, function, arguments, node)
         if isinstance(made, Thing) and wraps_for_ranks(machine, function):
             return replace(made, plain=False, replicated=True)

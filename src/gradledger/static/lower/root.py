@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 THE_SCRIPT = "the script"
 
+OF_CELLS, OF_SCALERS = "cells", "scalers"
+"""What can be judged of a turn: what its optimizers spend and clear, or how it uses its scaler."""
+
 
 class Root(Value):
     """A piece of code that is followed from its beginning to its end.

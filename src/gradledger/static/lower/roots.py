@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from gradledger.ledger.values import replace
 from gradledger.static.domain.values import ClassDef, FunctionDef, Thing
 from gradledger.static.ir.program import NOTHING
-from gradledger.static.lower.abstract_classes import leaves_open
 from gradledger.static.lower.attributes import lineage
 from gradledger.static.lower.call_graph import (
     CLOSURES,
@@ -124,6 +123,8 @@ class Roots:
         """Is it a loop of a base class, which calls what this class trains by instead?"""
         if method.cls is None or method.cls.node is cls.node:
             return False
+        from gradledger.static.lower.abstract_classes import leaves_open
+
         above = method.module.methods(method.cls.node)
         return any(
             f"self.{own.name}(" in text
