@@ -196,8 +196,33 @@ for x, y in DataLoader(rows, batch_size=16):
 """
 
 
+RECOMPUTED = NOISED.replace(
+    "for x, y in DataLoader",
+    """
+class Recomputed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, run, x):
+        ctx.run, ctx.x = run, x.detach().requires_grad_()
+        return run(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        with torch.enable_grad():
+            return None, torch.autograd.grad(ctx.run(ctx.x), ctx.x, grad)[0]
+
+
+def loss_of(x, y):
+    return nn.functional.cross_entropy(Recomputed.apply(torch.tanh, net(x)), y)
+
+
+for x, y in DataLoader""",
+)
+
+
 @pytest.mark.parametrize(
-    "text", [TASKS, COUNTED_TASKS, NOISED], ids=["listed", "counted", "of a loader"]
+    "text",
+    [TASKS, COUNTED_TASKS, NOISED, RECOMPUTED],
+    ids=["listed", "counted", "of a loader", "recomputed"],
 )
 def test_what_may_be_tasks_is_no_fault_and_is_said(
     text: str, tmp_path: Path, auditor: Nursery

@@ -216,7 +216,8 @@ class Backwards:
         def grad(outputs: Any, *args: Any, **kwargs: Any) -> Any:
             if compiler._is_compiling_flag:  # it is traced, and nothing is computed
                 return real(outputs, *args, **kwargs)
-            self._differentiated = True
+            if not self.in_pass:  # else it recomputes a part of the graph
+                self._differentiated = True
             page = journal.book.page
             if page.retained - page.rewalked and not journal.asleep:
                 self._walks(sys._getframe(1), outputs)
