@@ -15,6 +15,7 @@ NO_BOUNDS = {
     ("runner/file_work.py", "_CALLING"),  # an estimate
     ("source/relevance.py", "_TRAINING"),  # an estimate
     ("runner/processes.py", "_HEAD"),  # a format
+    ("adopt/options.py", "LONGEST_LINE"),  # a style
     ("lower/gradient_functions.py", "HUGE"),  # what people write
     ("solve/small_steps.py", "LATER"),  # rounds that are told apart
     ("solve/witness.py", "UNSURE"),  # a price
