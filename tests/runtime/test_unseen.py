@@ -77,6 +77,32 @@ def test_passes_of_distributed_autograd_are_said(monkeypatch: pytest.MonkeyPatch
     assert dist_autograd.backward is plain
 
 
+def test_deposits_that_hooks_move_out_of_grad_are_said_once_something_spends_them() -> None:
+    net = nn.Linear(3, 1)
+    opt = SGD(net.parameters(), lr=0.1)
+    main: dict[nn.Parameter, torch.Tensor] = {}
+
+    def move(parameter: nn.Parameter) -> None:
+        assert parameter.grad is not None
+        main[parameter] = main[parameter] + parameter.grad if parameter in main else parameter.grad
+        parameter.grad = None
+
+    for parameter in net.parameters():
+        parameter.register_post_accumulate_grad_hook(move)  # type: ignore[no-untyped-call]
+    with gradledger.audit() as book:
+        for _ in range(3):
+            for _ in range(2):
+                (net(torch.ones(2, 3)).mean() / 2).backward()
+            for parameter in net.parameters():
+                parameter.grad = main.pop(parameter)
+            opt.step()
+            opt.zero_grad()
+    (unseen,) = book.unseen
+    assert (unseen.what, {*unseen.names}) == ("deposits", {"net.bias", "net.weight"})
+    assert "hooks move them" in unseen.why
+    assert not book.findings
+
+
 def test_who_listens_hears_what_is_new_and_not_what_is_known() -> None:
     overlooked, heard = UnseenCounts(), list[Unseen]()
     overlooked.told.append(heard.append)

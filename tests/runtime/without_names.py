@@ -51,6 +51,7 @@ LESS = (
     "node._sequence_nr",
     "node._saved_self_sym_sizes",
     "node._saved_reduction",
+    "saved.unpack_hook",
     "torch.utils._python_dispatch._disable_current_modes",
     "torch.Tensor._base",
 )
@@ -102,6 +103,9 @@ def take_away(name: str) -> None:
         for node in (view, view.next_functions[0][0], *(loss.grad_fn for loss in losses)):
             if last in vars(type(node)):
                 _forget(type(node), last)
+    elif owner == "saved":
+        square: Any = torch.ones(1, requires_grad=True).square().grad_fn
+        delattr(type(square._raw_saved_self), last)
     elif owner == "torch.Tensor":
         (kind,) = (kind for kind in Tensor.__mro__ if last in vars(kind))
         _forget(kind, last)

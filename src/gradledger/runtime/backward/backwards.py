@@ -25,6 +25,7 @@ from gradledger.ledger.events import (
 from gradledger.ledger.places import Place
 from gradledger.runtime.backward.call_sites import CLOSELY, LONG, Site
 from gradledger.runtime.backward.kept_graphs import KeptGraphs
+from gradledger.runtime.backward.moved_gradients import MovedGradients
 from gradledger.runtime.backward.running_passes import (
     NO_SLOTS,
     UNWATCHED,
@@ -125,6 +126,7 @@ class Backwards:
         self.walks = RunningPasses(journal.cells)
         self._frameworks = TrainerLosses(journal)
         self.shards = FullySharded(journal)
+        self.moved = MovedGradients(journal)
         self.unweighed = UnknownWeights(journal)
         self.unknown = UnknownBatches(journal, self.unweighed)
         self.batches = Batches(journal, self.unknown, lambda: self.training[1])
@@ -430,6 +432,8 @@ class Backwards:
             names |= {cells.names[slot] for slot in unseen}
         if this.told and not names:
             return
+        if this.reach and ended and not (this.partial or this.told or sharded or self.walks.shared):
+            self.moved.after(this.reach, now)
         self.latest = names
         if not names and site.fills:
             site.next_walk = site.passes + 1  # it may have filled leaves that are unknown so far
@@ -531,6 +535,8 @@ class Backwards:
     def stepped(self, slots: Slots) -> None:
         """An optimizer of these has stepped: windows begin anew."""
         self.kept.windows += 1
+        if self.moved.left_empty:
+            self.moved.stepped(slots)
         if self.walks.shared:
             self.walks.trains(threading.get_ident(), slots)
 

@@ -6,9 +6,20 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.autograd.graph import Node
 
+from gradledger.runtime.tensors.torch_names import private
+
+with torch.inference_mode(False), torch.enable_grad():
+    _leaf = torch.ones(1, device="cpu", requires_grad=True)
+    private(
+        getattr((_leaf * _leaf).grad_fn, "_raw_saved_self", None),
+        "unpack_hook",
+        None,
+        unseen="where no DataLoader gives out the data, micro-batches aren't recognized",
+    )
 _OUTPUTS = re.compile(r"_saved_(result|output)")
 """What a node has made itself: activations, masks of dropout."""
 _RAW: dict[type, tuple[str, ...]] = {}

@@ -1,0 +1,36 @@
+"""Gradients that hooks move out of `.grad` while backward runs, as for Megatron's `main_grad`.
+
+At the end of the pass nothing shows that there was a deposit. Where something steps on these
+parameters later, it spends deposits that weren't seen, and the verdict says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gradledger.runtime.journal.cells import State
+from gradledger.runtime.journal.journal import Journal
+
+MOVED = "hooks move them out of .grad while backward runs"
+
+
+class MovedGradients:
+    """The slots that passes reached and left empty."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        self.left_empty: set[int] = set()
+        journal.buried.append(self.left_empty.difference_update)
+
+    def after(self, reached: Iterable[int], now: list[State]) -> None:
+        """A pass has ended that reached these."""
+        self.left_empty.update(slot for slot in reached if now[slot] is None)
+
+    def stepped(self, slots: Iterable[int]) -> None:
+        """An optimizer of these has stepped. Those that are still empty weren't moved by it."""
+        cells = self.journal.cells
+        spent = [slot for slot in self.left_empty.intersection(slots) if not cells.empty((slot,))]
+        if spent:
+            self.left_empty.difference_update(spent)
+            names = [cells.names[slot] for slot in spent]
+            self.journal.not_seen("deposits", MOVED, names=names)
