@@ -358,7 +358,7 @@ def killed(training: Training, path: Path) -> Run:
     """A child saves now and then, and is killed anywhere: between micro-batches or within one."""
     Run.made(training).stepper.save(path)  # in case it is killed before its first
     # No fork of this process: autograd may have threads here, and refuses to walk in such a fork.
-    child = PROCESSES.Process(target=_live, args=(training, path))
+    child = PROCESSES.Process(target=_live, args=(training, path, torch.get_num_threads()))
     child.start()
     child.join()
     assert child.exitcode == -signal.SIGKILL, "it ended by itself"
@@ -367,8 +367,9 @@ def killed(training: Training, path: Path) -> Run:
     return run.go()
 
 
-def _live(training: Training, path: Path) -> None:
-    """Until it is killed."""
+def _live(training: Training, path: Path, threads: int) -> None:
+    """Until it is killed. With other threads, sums are made in another order."""
+    torch.set_num_threads(threads)
     chance = random.Random(training.seed + 2)
     last = len(training.micros) * training.epochs
     every, at = chance.randint(1, 3), chance.randint(1, last)

@@ -60,13 +60,29 @@ def test_notebooks(there: Installed, tmp_path: Path) -> None:
     assert "GL101 spent-gradient-reused" in done.stdout + done.stderr
 
 
+def programs(*, exact: bool) -> list[str]:
+    """Of the page on frameworks: those with exact windows, or those that are audited."""
+    found = [text for text in blocks("frameworks", "python") if "import torch" in text]
+    return [text for text in found if ("Ledger" not in text and "ledger(" not in text) == exact]
+
+
 @pytest.mark.parametrize("number", range(5))
 def test_frameworks(number: int, there: Installed, tmp_path: Path) -> None:
-    programs = [text for text in blocks("frameworks", "python") if "import torch" in text]
-    assert len(programs) == 5
-    (tmp_path / "train.py").write_text(programs[number])
+    audited = programs(exact=False)
+    assert len(audited) == 5
+    (tmp_path / "train.py").write_text(audited[number])
     done = there.run("python train.py", folder=tmp_path)
     assert re.search(r"FindingWarning: train\.py:\d+: accumulation-|GL30[13]", done.stderr)
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_exact_windows(number: int, there: Installed, tmp_path: Path) -> None:
+    found = programs(exact=True)
+    assert len(found) == 3
+    (tmp_path / "train.py").write_text(found[number])
+    done = there.run("python train.py", folder=tmp_path)
+    assert "3 updates" in done.stdout
+    assert "FindingWarning" not in done.stderr
 
 
 def test_ci(there: Installed, project: Path) -> None:
