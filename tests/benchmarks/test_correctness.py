@@ -55,7 +55,7 @@ def test_a_stepper_holds_in_every_row(key: str) -> None:
     assert cell("Stepper", CASES[key]).good
 
 
-@pytest.mark.slow  # frameworks
+@pytest.mark.slow  # takes long: a framework is loaded and trains for each row
 @pytest.mark.parametrize("name", [name for name in trainers.TRAINERS if "gradledger" in name])
 def test_what_gradledger_has_for_a_framework_is_right_in_every_row_that_it_offers(
     name: str,

@@ -21,7 +21,7 @@ Told = list[dict[str, Any]]
 """What each rank has to say to each case."""
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.slow,  # the first takes long: one launch trains every case
     pytest.mark.skipif(not PYTHON.exists(), reason="DeepSpeed is not there: make deepspeed"),
 ]
 

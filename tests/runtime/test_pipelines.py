@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 Told = list[dict[str, Any]]
 """What each rank has to say to each case."""
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow  # the first takes long: one launch runs all schedules
 
 
 @pytest.fixture(scope="module")

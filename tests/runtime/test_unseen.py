@@ -99,7 +99,7 @@ def test_deposits_that_hooks_move_out_of_grad_are_said_once_something_spends_the
             opt.zero_grad()
     (unseen,) = book.unseen
     assert (unseen.what, {*unseen.names}) == ("deposits", {"net.bias", "net.weight"})
-    assert "hooks move them" in unseen.why
+    assert "a hook took it" in unseen.why
     assert not book.findings
 
 

@@ -102,7 +102,7 @@ def test_a_fault_of_one_rank_says_on_which(tmp_path: Path) -> None:
     assert any("on rank 1" in notes for notes in evidence(ended))
 
 
-@slow
+@slow  # takes long: the program starts others that load torch, and runs twice
 def test_commands_see_the_surroundings_and_say_the_words_that_they_would_without_us(
     tmp_path: Path,
 ) -> None:
@@ -186,7 +186,7 @@ def test_what_a_child_had_found_is_in_the_verdict_however_it_ended(
     assert said.startswith(trouble) if trouble else said == ""
 
 
-@slow
+@slow  # takes long: the audit waits for the child, to its limit
 def test_a_child_that_outlives_the_program_is_not_waited_for_for_ever(tmp_path: Path) -> None:
     ended = audited("ends.py", "outlives", at=tmp_path)
     process = int((tmp_path / "pid").read_text())

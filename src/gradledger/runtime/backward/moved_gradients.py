@@ -1,7 +1,8 @@
-"""Gradients that hooks move out of `.grad` while backward runs, as for Megatron's `main_grad`.
+"""Parameters that a backward pass reaches, and whose `.grad` is empty when it has ended.
 
-At the end of the pass nothing shows that there was a deposit. Where something steps on these
-parameters later, it spends deposits that weren't seen, and the verdict says so.
+Either no gradient was made, or a hook took it elsewhere, as for Megatron's `main_grad`: nothing
+tells which. Where an optimizer spends something of these parameters later, deposits may have gone
+unseen, and the verdict says so.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable
 from gradledger.runtime.journal.cells import State
 from gradledger.runtime.journal.journal import Journal
 
-MOVED = "hooks move them out of .grad while backward runs"
+MOVED = "backward reached them and left .grad empty: there was no gradient, or a hook took it"
 
 
 class MovedGradients:
@@ -27,7 +28,7 @@ class MovedGradients:
         self.left_empty.update(slot for slot in reached if now[slot] is None)
 
     def stepped(self, slots: Iterable[int]) -> None:
-        """An optimizer of these has stepped. Those that are still empty weren't moved by it."""
+        """An optimizer of these has stepped. What it found in them may be more than was seen."""
         cells = self.journal.cells
         spent = [slot for slot in self.left_empty.intersection(slots) if not cells.empty((slot,))]
         if spent:
